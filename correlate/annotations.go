@@ -1,0 +1,81 @@
+package correlate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/flagos-ai/flagos-trace/timeline"
+)
+
+const (
+	categoryOperator   = "cpu_op"
+	categoryAnnotation = "user_annotation"
+	operatorCollective = "record_param_comms"
+)
+
+// hostByExternal maps external ids to the host events of a category.
+func (b *Builder) hostByExternal(category string) map[int64]uint32 {
+	want := b.t.Strings.ID(category)
+	m := map[int64]uint32{}
+	for i := range b.first {
+		e := b.t.Events.At(i)
+		if e.Kind == timeline.Host && e.Category == want && e.Flags&timeline.HasExternal != 0 {
+			m[e.External] = i
+		}
+	}
+	return m
+}
+
+// annotate adds, for each annotation and each stream, the span of the device
+// work launched under it. It begins 1 ns before that work and ends 1 ns after,
+// as Kineto's does, so that viewers nest the work inside.
+func (b *Builder) annotate() {
+	if b.annotations.empty() {
+		return
+	}
+	named := b.hostByExternal(categoryAnnotation)
+	type key struct {
+		place timeline.Place
+		id    int64
+	}
+	spans := map[key]*timeline.Event{}
+	n := uint32(b.t.Events.Len())
+	for i := b.first; i < n; i++ {
+		e := b.t.Events.At(i)
+		if !e.Kind.OnDevice() {
+			continue
+		}
+		x := b.annotations.get(e.Correlation)
+		if !x.has {
+			continue
+		}
+		host, ok := named[x.id]
+		if !ok {
+			b.noted["device_work_of_unnamed_annotation"]++
+			continue
+		}
+		p := b.t.Places[e.Place]
+		p.Context = 0 // a row is a device's stream, whatever the context
+		k := key{p, x.id}
+		s := spans[k]
+		if s == nil {
+			spans[k] = &timeline.Event{
+				Start: e.Start, End: e.End, Kind: timeline.DeviceAnnotation, Name: b.t.Events.At(host).Name,
+				External: x.id, Flags: timeline.HasExternal, Place: e.Place,
+			}
+			continue
+		}
+		s.Start, s.End = min(s.Start, e.Start), max(s.End, e.End)
+	}
+	list := make([]*timeline.Event, 0, len(spans))
+	for _, s := range spans {
+		s.Start, s.End = s.Start-1, s.End+1
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(x, y *timeline.Event) int {
+		return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(y.End, x.End), cmp.Compare(x.External, y.External), cmp.Compare(x.Place, y.Place))
+	})
+	for _, s := range list {
+		b.t.Events.Add(*s)
+	}
+}

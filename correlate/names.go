@@ -1,0 +1,48 @@
+package correlate
+
+import (
+	"fmt"
+
+	"github.com/ianlancetaylor/demangle"
+
+	"github.com/flagos-ai/flagos-trace/event"
+	"github.com/flagos-ai/flagos-trace/timeline"
+)
+
+// maxMangled is the length beyond which a symbol is shown as it is, as Kineto
+// does: the demangled form of such a name can be exponentially longer.
+const maxMangled = 8192
+
+// demangleKernels replaces the kernels' symbols by their C++ names. A name that
+// is not a mangled symbol stays.
+func (b *Builder) demangleKernels() {
+	shown := map[uint32]uint32{}
+	for i := b.first; i < uint32(b.t.Events.Len()); i++ {
+		e := b.t.Events.At(i)
+		if e.Kind != timeline.Kernel {
+			continue
+		}
+		id, ok := shown[e.Name]
+		if !ok {
+			id = b.t.Strings.ID(Demangle(b.t.Strings.At(e.Name)))
+			shown[e.Name] = id
+		}
+		e.Name = id
+	}
+}
+
+// Demangle returns the C++ name of a mangled symbol as c++filt prints it, or the
+// symbol itself if it is none or longer than 8192 bytes.
+func Demangle(symbol string) string {
+	if len(symbol) > maxMangled {
+		return symbol
+	}
+	return demangle.Filter(symbol)
+}
+
+func (b *Builder) copyName(e *event.Event) uint32 {
+	if e.Kind == event.Memset {
+		return b.t.Strings.ID("Memset (" + e.Dst.String() + ")")
+	}
+	return b.t.Strings.ID(fmt.Sprintf("Memcpy %s (%s -> %s)", e.Copy, e.Src, e.Dst))
+}

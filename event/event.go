@@ -1,0 +1,129 @@
+package event
+
+// Kind says what an Event describes.
+type Kind uint8
+
+// The kinds of activity a device tracer reports.
+const (
+	Invalid             Kind = iota
+	Kernel                   // a kernel ran on the device
+	Memcpy                   // a copy ran on the device
+	MemcpyPeer               // a copy between two devices ran
+	Memset                   // a fill ran on the device
+	Runtime                  // a call of the vendor's runtime API on a host thread
+	Driver                   // a call of the vendor's driver API on a host thread
+	ExternalCorrelation      // an API call was made under an external id
+	Sync                     // the host, or a stream, waited
+	DeviceEvent              // an event (a marker in a stream) was recorded
+	Overhead                 // time the tracer itself took
+	NumKinds                 // number of kinds, for arrays indexed by Kind
+)
+
+var kindNames = [NumKinds]string{
+	"invalid", "kernel", "memcpy", "memcpy_peer", "memset", "runtime", "driver",
+	"external_correlation", "sync", "device_event", "overhead",
+}
+
+// String returns the kind's name as it stands in completeness records.
+func (k Kind) String() string {
+	if k < NumKinds {
+		return kindNames[k]
+	}
+	return "invalid"
+}
+
+// OnDevice reports whether events of this kind are work done by the device.
+func (k Kind) OnDevice() bool {
+	return k == Kernel || k == Memcpy || k == MemcpyPeer || k == Memset
+}
+
+// IsAPI reports whether events of this kind are calls made by a host thread.
+func (k Kind) IsAPI() bool { return k == Runtime || k == Driver }
+
+// Fields is the set of optional fields an Event carries.
+type Fields uint32
+
+// Optional fields. A field that a library version does not report is absent,
+// which is not the same as zero.
+const (
+	HasGraph       Fields = 1 << iota // GraphID, GraphNodeID
+	HasChannel                        // Channel, ChannelType
+	HasCluster                        // Launch.Cluster
+	HasPriority                       // Priority
+	HasQueued                         // Queued
+	HasReturn                         // ReturnValue
+	HasEventID                        // EventID
+	HasSyncID                         // SyncID
+	HasStream                         // Stream (a context-wide wait has none)
+	HasDevice                         // Device
+	HasMaxClusters                    // Launch.MaxActiveClusters
+)
+
+// Launch is the configuration a kernel was launched with. It is comparable, so
+// equal configurations can be stored once.
+type Launch struct {
+	Grid      [3]int32 // blocks
+	Block     [3]int32 // threads
+	Cluster   [3]int32 // blocks of a cluster; meaningful with HasCluster
+	Registers uint32   // registers per thread
+	Static    int32    // static shared memory, bytes per block
+	Dynamic   int32    // dynamic shared memory, bytes per block
+	// MaxActiveClusters is the number of clusters the device can hold at once,
+	// as the library reports it; meaningful with HasMaxClusters.
+	MaxActiveClusters uint32
+	Has               Fields // HasCluster, HasMaxClusters
+}
+
+// Event is one activity. Which fields are meaningful depends on Kind; see the
+// comments. Times are in the tracer's clock: nanoseconds, or ticks.
+type Event struct {
+	Kind Kind
+	Has  Fields
+	// Incomplete is set when the activity had begun and not ended when the
+	// buffers were forced out; End is then 0.
+	Incomplete bool
+	Start, End uint64
+	// Name is an id in the Strings given to the decoder: the symbol of a kernel
+	// (mangled), the name of an API call, of an overhead or of a sync.
+	Name        uint32
+	Correlation uint64 // extended to 64 bits; 0 is "none"
+
+	// Device work and waits.
+	Device, Context, Stream uint32
+
+	// Kernel.
+	Launch   Launch
+	Queued   uint64 // tracer's clock; 0 when the library was not asked
+	Priority int32
+
+	// Kernel, Memcpy, Memset.
+	GraphID     uint32 // 0: not from a graph
+	GraphNodeID uint64
+	Channel     uint32
+	ChannelType uint32
+
+	// Memcpy, MemcpyPeer, Memset.
+	Bytes                 uint64
+	Copy                  CopyKind
+	Src, Dst              MemoryKind // Memset uses Dst
+	Async                 bool
+	SrcDevice, SrcContext uint32 // MemcpyPeer
+	DstDevice, DstContext uint32 // MemcpyPeer
+
+	// Runtime, Driver.
+	CBID        uint32 // callback id, in the id space of Kind
+	PID, TID    uint32
+	ReturnValue uint32
+
+	// ExternalCorrelation.
+	External   ExternalKind
+	ExternalID uint64
+
+	// Sync, DeviceEvent.
+	SyncKind SyncKind
+	EventID  uint32
+	SyncID   uint64
+
+	// Overhead.
+	OverheadKind uint32 // the vendor's number, for display of unknown ones
+}

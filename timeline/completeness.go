@@ -1,0 +1,92 @@
+package timeline
+
+// Completeness says what a trace holds of what happened. Every trace carries
+// one, and every command that concludes something reads it first. Counts are of
+// records unless said otherwise; a count that is not known is absent.
+type Completeness struct {
+	Tool      string   `json:"tool"` // name and version of the writer
+	Tracer    string   `json:"tracer"`
+	Library   string   `json:"library,omitempty"`
+	How       string   `json:"library_found,omitempty"`
+	API       uint32   `json:"api_version,omitempty"`
+	Layout    string   `json:"layout_check,omitempty"` // "table", "learned", "mismatch"
+	Clock     Clock    `json:"clock"`
+	Requested []string `json:"requested,omitempty"`
+	// Received counts the records decoded, by kind; Written the events in this
+	// trace, by kind.
+	Received map[string]uint64 `json:"received"`
+	Written  map[string]uint64 `json:"written"`
+	// Dropped counts records that are not in the trace, by reason.
+	Dropped map[string]uint64 `json:"dropped,omitempty"`
+	// Skipped counts records of kinds nobody asked for, by the vendor's number.
+	Skipped map[string]uint64 `json:"skipped_kinds,omitempty"`
+	// Repaired counts events that were mended, by reason.
+	Repaired map[string]uint64 `json:"repaired,omitempty"`
+	// Unlinked counts device work without its API call in the trace, by kind.
+	Unlinked map[string]uint64 `json:"unlinked,omitempty"`
+	// Noted counts what is in the trace and odd, by what it is.
+	Noted   map[string]uint64 `json:"noted,omitempty"`
+	Buffers *BufferCounts     `json:"buffers,omitempty"`
+	Spool   *SpoolCounts      `json:"spool,omitempty"`
+	// Ended says how the recording ended: "exit", "stop", or "cut" when the
+	// process ended without saying so.
+	Ended string `json:"ended,omitempty"`
+	// ExitCode and Signal say how the program ended, where the recorder saw it.
+	ExitCode *int   `json:"exit_code,omitempty"`
+	Signal   string `json:"signal,omitempty"`
+	// Diagnoses are messages for people.
+	Diagnoses []string `json:"diagnoses,omitempty"`
+}
+
+// Clock says how the tracer's times became nanoseconds since the Unix epoch.
+type Clock struct {
+	Source    string  `json:"source"`                // "realtime", "ticks", "fit"
+	NSPerTick float64 `json:"ns_per_tick,omitempty"` // for ticks
+	// UncertaintyNS bounds the error of the mapping where it was fitted, ns.
+	UncertaintyNS *float64 `json:"uncertainty_ns,omitempty"`
+	// StepNS is the largest step of the wall clock seen while recording, ns.
+	StepNS *int64 `json:"realtime_step_ns,omitempty"`
+}
+
+// BufferCounts are the agent's own counts.
+type BufferCounts struct {
+	Requested      uint64  `json:"requested"`
+	Delivered      uint64  `json:"delivered"`
+	Discarded      uint64  `json:"discarded"`
+	BytesDiscarded uint64  `json:"bytes_discarded"`
+	RecordsDropped *uint64 `json:"records_dropped_by_library,omitempty"`
+	WriteErrors    uint64  `json:"write_errors"`
+	BytesUnwritten uint64  `json:"bytes_unwritten"`
+	AgentCPUNS     int64   `json:"agent_cpu_ns,omitempty"`
+}
+
+// SpoolCounts say what was read of the spool.
+type SpoolCounts struct {
+	Bytes     int64  `json:"bytes"`
+	Frames    uint64 `json:"frames"`
+	BadFrames uint64 `json:"bad_frames"`
+	TornBytes int64  `json:"torn_bytes"`
+	LostBytes uint64 `json:"undecoded_bytes"`
+}
+
+// Lost reports whether anything that happened inside the window is missing.
+func (c *Completeness) Lost() bool {
+	for reason, n := range c.Dropped {
+		if n > 0 && reason != DropOutOfWindow && reason != DropFiltered {
+			return true
+		}
+	}
+	if b := c.Buffers; b != nil && (b.Discarded > 0 || b.BytesUnwritten > 0 || b.WriteErrors > 0 ||
+		b.RecordsDropped != nil && *b.RecordsDropped > 0) {
+		return true
+	}
+	s := c.Spool
+	return s != nil && (s.BadFrames > 0 || s.TornBytes > 0 || s.LostBytes > 0)
+}
+
+// Reasons for leaving a record out that are not losses: nothing that was asked
+// for inside the window is missing for them.
+const (
+	DropOutOfWindow = "out_of_window"
+	DropFiltered    = "filtered_api" // calls the level of API recording leaves out
+)

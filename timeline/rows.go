@@ -1,0 +1,51 @@
+package timeline
+
+// RowKind says what a row of the trace stands for.
+type RowKind uint8
+
+// Kinds of rows.
+const (
+	RowThread   RowKind = iota // a host thread
+	RowStream                  // a stream of a device
+	RowSync                    // waits that concern a stream, in host time
+	RowOverhead                // the tracer's own time
+	RowOther                   // a row of a trace that was read
+)
+
+// Row is one line of the trace: a (pid, tid) pair. In a Kineto trace a device
+// stands where a process does. PID and TID are numbers unless the text form is
+// set, which traces that were read may have ("Spans").
+type Row struct {
+	PID, TID         int64
+	PIDText, TIDText string
+	Name             string // "" if none is known
+	SortIndex        int64
+	HasSortIndex     bool
+	Kind             RowKind
+	// Lane numbers the sub-rows of a stream whose work overlapped; 0 is the
+	// stream's own row.
+	Lane uint16
+	// Stream is the stream a RowStream or RowSync row belongs to.
+	Stream uint32
+}
+
+type rowKey struct {
+	pid, tid         int64
+	pidText, tidText string
+}
+
+// Row returns the index of the row with r's pid and tid, adding r if there is
+// none yet. An existing row is not changed.
+func (t *Trace) Row(r Row) uint32 {
+	k := rowKey{r.PID, r.TID, r.PIDText, r.TIDText}
+	if id, ok := t.rows[k]; ok {
+		return id
+	}
+	if t.rows == nil {
+		t.rows = map[rowKey]uint32{}
+	}
+	id := uint32(len(t.Rows))
+	t.Rows = append(t.Rows, r)
+	t.rows[k] = id
+	return id
+}

@@ -1,0 +1,90 @@
+package tracer
+
+// Options is what the recorder asks of a tracer. It travels to the traced
+// process in the environment.
+type Options struct {
+	API      APILevel
+	Sync     bool // waits and device events
+	Overhead bool
+}
+
+// APILevel says which API calls are recorded.
+type APILevel string
+
+// Levels of API recording.
+const (
+	APIMinimal APILevel = "minimal" // launches, copies, fills and waits only
+	APIKineto  APILevel = "kineto"  // what Kineto shows; the chatty rest is switched off where the library can
+	APIAll     APILevel = "all"     // everything, start-up noise included
+)
+
+// Shim is the part of the agent that must be C: the two functions the vendor
+// library calls for buffers, and the pool behind them. Addresses are of
+// functions with the C calling convention.
+type Shim interface {
+	// RequestFunc and CompleteFunc are given to the vendor's registration call.
+	RequestFunc() uintptr
+	CompleteFunc() uintptr
+	// SetPushPop installs the vendor's functions that push and pop an external
+	// id, so that the C API can call them without entering Go; 0 removes them.
+	SetPushPop(push, pop uintptr)
+}
+
+// Binding is a vendor library bound in this process. Methods are called from
+// one locked thread, except as said.
+type Binding interface {
+	// Info says what was bound.
+	Info() BindingInfo
+	// Arm registers the shim's callbacks and enables the kinds.
+	Arm(s Shim, o Options) error
+	// Flush asks the library for finished buffers; force asks for all, work
+	// still running included, and may be used once, at the end. It may block for
+	// as long as the library does: callers bound it.
+	Flush(force bool) error
+	// Disarm disables the kinds. Nothing is unloaded.
+	Disarm() error
+	// Now reads the library's clock (ns or ticks); ok is false if it has none.
+	Now() (t uint64, ok bool)
+	// Dropped returns the number of records the library says it lost since the
+	// last call; ok is false if it cannot say.
+	Dropped() (n uint64, ok bool)
+	// Inspect walks a completed buffer and reports through Findings what the
+	// recorder needs and only this process knows. It is called from the writing
+	// thread, never at the same time as itself.
+	Inspect(data []byte, f Findings) error
+	// Devices returns the attributes of the devices this process sees. It must
+	// not be called before the driver is initialised.
+	Devices() ([]Device, error)
+}
+
+// BindingInfo says which library was bound and how it was found.
+type BindingInfo struct {
+	Tracer     string `json:"tracer"`  // "cupti"
+	Path       string `json:"library"` // as found in the process map, where it can be had
+	How        string `json:"how"`     // which step of the search found it
+	APIVersion uint32 `json:"api_version"`
+	Driver     uint32 `json:"driver_version,omitempty"`
+	Runtime    uint32 `json:"runtime_version,omitempty"`
+}
+
+// Findings receives what Inspect found, to be put into the spool before the
+// buffer.
+type Findings interface {
+	Name(ptr uint64, name string)
+	Stride(kind, bytes uint32)
+	CallbackName(domain, id uint32, name string)
+	// Offsets is called at most once per buffer.
+	Offsets(off []uint32)
+	// Diagnose reports something a person should know; each text is kept once.
+	Diagnose(text string)
+}
+
+// Device is one device as the process sees it. Attributes hold what could be
+// read, under the names of Kineto's deviceProperties where Kineto has the
+// field ("numSms", "sharedMemPerBlockOptin", bytes), plus
+// "reservedSharedMemPerBlock".
+type Device struct {
+	ID         uint32           `json:"id"`
+	Name       string           `json:"name"`
+	Attributes map[string]int64 `json:"attributes"`
+}
