@@ -10,7 +10,6 @@ import (
 const (
 	categoryOperator   = "cpu_op"
 	categoryAnnotation = "user_annotation"
-	operatorCollective = "record_param_comms"
 )
 
 // hostByExternal maps external ids to the host events of a category.

@@ -18,6 +18,9 @@ type Options struct {
 	// they are pthread handles, and a thread's id is that of the operators which
 	// its External ids name.
 	ThreadIDs bool
+	// OwnThreads are the tracer's own threads in the traced process; their API
+	// calls are left out and counted.
+	OwnThreads map[int64]bool
 	// KinetoRows puts device work where Kineto puts it even if that makes events
 	// of one row overlap, and keeps waits on the streams' rows.
 	KinetoRows bool

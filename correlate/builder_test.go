@@ -317,3 +317,13 @@ func TestDemangle(t *testing.T) {
 		}
 	}
 }
+
+func TestOwnCallsAreLeftOut(t *testing.T) {
+	w := newWorld(nil)
+	w.call(event.Runtime, "theirs", 5, 1, 100, 110)
+	w.call(event.Runtime, "ours", 6, 2, 100, 110)
+	events := w.finish(t, Options{ThreadIDs: true, OwnThreads: map[int64]bool{6: true}})
+	if len(events) != 1 || w.t.Completeness.Dropped[timeline.DropOwnCalls] != 1 || w.t.Completeness.Lost() {
+		t.Errorf("%d events, dropped %v", len(events), w.t.Completeness.Dropped)
+	}
+}

@@ -4,7 +4,7 @@ import "github.com/flagos-ai/flagos-trace/timeline"
 
 // copyCollectives gives the kernels of a collective operation its arguments.
 func (b *Builder) copyCollectives() {
-	name := b.t.Strings.ID(operatorCollective)
+	name := b.t.Strings.ID(CollectiveOp)
 	ops := map[int64]uint32{} // external id -> Args of the collective's arguments
 	for i := range b.first {
 		e := b.t.Events.At(i)

@@ -41,7 +41,7 @@ func (b *Builder) fit() (Clock, error) {
 		if !ok {
 			return nil, fmt.Errorf("%w: all %d calls that External ids name are at one point in time; give the length of a tick", ErrNoFit, len(cs))
 		}
-		slope = widest(cs, guess*0.98, guess*1.02)
+		slope = widest(cs, guess/4, guess*4)
 	}
 	lo, hi := offsets(cs, slope)
 	if c := b.t.Completeness; c != nil {

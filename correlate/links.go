@@ -44,7 +44,9 @@ func (b *Builder) link(calls *index[uint32]) {
 		}
 		call := calls.get(e.Correlation)
 		if call == 0 {
-			b.unlinked[e.Kind.String()]++
+			if e.Kind.OnDevice() {
+				b.unlinked[e.Kind.String()]++
+			}
 			continue
 		}
 		c := b.t.Events.At(call - 1)

@@ -30,7 +30,8 @@ func (b *Builder) mapClock() error {
 	return nil
 }
 
-// applyWindow drops the events that do not lie wholly inside the window. If none
+// applyWindow drops the tracer's own calls and the events that do not lie wholly
+// inside the window. If none
 // was given it becomes the span of all events. An event that never ended is
 // taken to last until the window's end.
 func (b *Builder) applyWindow() {
@@ -54,6 +55,10 @@ func (b *Builder) applyWindow() {
 			if w.End != math.MaxInt64 {
 				e.End = max(w.End, e.Start)
 			}
+		}
+		if e.Kind.IsAPI() && b.o.OwnThreads[int64(b.threadList[e.Row].tid)] {
+			b.dropped[timeline.DropOwnCalls]++
+			continue
 		}
 		if e.Start < w.Start || e.End > w.End {
 			b.dropped[timeline.DropOutOfWindow]++

@@ -72,7 +72,7 @@ type SpoolCounts struct {
 // Lost reports whether anything that happened inside the window is missing.
 func (c *Completeness) Lost() bool {
 	for reason, n := range c.Dropped {
-		if n > 0 && reason != DropOutOfWindow && reason != DropFiltered {
+		if n > 0 && !NotALoss(reason) {
 			return true
 		}
 	}
@@ -89,4 +89,12 @@ func (c *Completeness) Lost() bool {
 const (
 	DropOutOfWindow = "out_of_window"
 	DropFiltered    = "filtered_api" // calls the level of API recording leaves out
+	DropOwnCalls    = "own_calls"    // API calls that the tracer itself made in the traced process
+	// external ids of stacks that nobody here pushes
+	DropForeignExternal = "foreign_external"
 )
+
+// NotALoss reports whether records dropped for this reason were not asked for.
+func NotALoss(reason string) bool {
+	return reason == DropOutOfWindow || reason == DropFiltered || reason == DropForeignExternal || reason == DropOwnCalls
+}

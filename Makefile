@@ -1,0 +1,48 @@
+# make build   bin/flagos-trace and the agent it injects, bin/libflagos_trace.so
+# make demo    record a small workload on a look-alike GPU library, no GPU needed
+# make test    all tests
+GO      ?= go
+VERSION ?=
+LDFLAGS := $(if $(VERSION),-X github.com/flagos-ai/flagos-trace/internal/version.set=$(VERSION))
+AGENT_LDFLAGS := $(if $(VERSION),-X main.version=$(VERSION))
+DEMO    := trace.json.gz
+FUZZTIME ?= 5s
+# Checked every time: the Go tool knows best what has to be built again.
+.PHONY: all build agent fakegpu demo test lint fuzz bench clean
+
+all: build
+
+build: agent
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/flagos-trace ./cmd/flagos-trace
+
+agent:
+	CGO_ENABLED=1 $(GO) build -trimpath -buildmode=c-shared -ldflags "$(AGENT_LDFLAGS)" -o bin/libflagos_trace.so ./cmd/libflagos-trace
+
+fakegpu:
+	$(GO) run ./internal/fakegpu/cmd/build-fakegpu bin/fakegpu >/dev/null
+
+demo: build fakegpu
+	LD_LIBRARY_PATH=bin/fakegpu/lib:bin/fakegpu/cupti13 bin/flagos-trace record -o $(DEMO) -- bin/fakegpu/fakegpu-workload
+	@echo "Open $(CURDIR)/$(DEMO) in https://ui.perfetto.dev"
+
+test:
+	$(GO) test -timeout 9m ./...
+
+lint:
+	@files=$$(gofmt -l .); if [ -n "$$files" ]; then echo "not gofmt'ed: $$files"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+# Every fuzz target for a short while, one after the other.
+fuzz:
+	@set -e; for pkg in $$($(GO) list ./...); do \
+	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+	  done; \
+	done
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+clean:
+	rm -rf bin $(DEMO)

@@ -1,0 +1,228 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/flagos-ai/flagos-trace/spool"
+	"github.com/flagos-ai/flagos-trace/tracer"
+	"github.com/flagos-ai/flagos-trace/tracer/dl"
+)
+
+// Candidate is a tracer the agent may choose.
+type Candidate struct {
+	Name string
+	// Open finds and binds the vendor's library; getenv reads the environment of
+	// the process.
+	Open func(getenv func(string) string) (tracer.Binding, error)
+}
+
+// describer is what a binding can tell beside the contract.
+type describer interface {
+	Requested() []string // what is recorded, by the names of event kinds
+	Diagnoses() []string // what a person should know, each once
+}
+
+// States of an Agent.
+const (
+	idle     = iota // nothing was done yet
+	starting        // a thread is in begin
+	inert           // nothing is to be recorded here
+	failed          // no tracer could be armed; the spool says why
+	running         // the threads run
+)
+
+// Agent is the agent of one process.
+type Agent struct {
+	shim       Shim
+	getenv     func(string) string
+	version    string
+	candidates []Candidate
+	cfg        config
+	log        *logger
+
+	state   atomic.Int32
+	busy    atomic.Bool // a command of the C interface is under way
+	binding tracer.Binding
+	armed   atomic.Bool
+
+	mu       sync.Mutex // guards the two lists; never held across a call out
+	commands []*command
+	outbox   []func(*spoolFile)
+
+	flushed  atomic.Bool // the forced flush at exit has come back
+	flushes  atomic.Uint64
+	cpu      [2]atomic.Int64 // CPU time of the threads, ns, by Waiter
+	dropped  atomic.Uint64   // records the library says it lost
+	hasDrops atomic.Bool
+}
+
+// New returns an idle agent. It touches nothing.
+func New(shim Shim, getenv func(string) string, version string, candidates []Candidate) *Agent {
+	return &Agent{shim: shim, getenv: getenv, version: version, candidates: candidates}
+}
+
+// Inject starts recording, once, and then the library named by EnvChain. It is
+// called by the driver, inside its initialisation.
+func (a *Agent) Inject() {
+	if a.state.Load() == idle {
+		a.begin()
+		if a.cfg.chain != "" {
+			a.chain()
+		}
+	}
+}
+
+// begin goes from idle to running, inert or failed.
+func (a *Agent) begin() {
+	if !a.state.CompareAndSwap(idle, starting) {
+		return
+	}
+	next := int32(inert)
+	defer func() {
+		if p := recover(); p != nil {
+			a.log.printf("begin: panic: %v", p)
+			a.shim.ExitDone()
+			next = failed
+		}
+		a.shim.SetActive(next == running)
+		a.state.Store(next)
+	}()
+	// Two threads work; more would only spread the collector over the program's
+	// cores.
+	runtime.GOMAXPROCS(2)
+	a.cfg = configFrom(a.getenv)
+	self := readProcess(a.getenv)
+	if a.cfg.debug {
+		a.log = newLogger(a.cfg.dir, self)
+	}
+	if a.cfg.dir == "" {
+		a.log.printf("%s is not set: nothing is recorded", EnvDir)
+		return
+	}
+	if err := a.cfg.usable(); err != nil {
+		a.log.printf("%v: nothing is recorded", err)
+		return
+	}
+	notes := a.cfg.notes
+	if !a.shim.Open(a.cfg.bufferSize, a.cfg.buffers, a.cfg.exitTimeout) {
+		notes = append(notes, fmt.Sprintf("no memory for activity buffers (%d of %d bytes): all records are lost", a.cfg.buffers, a.cfg.bufferSize))
+	}
+	armErr := a.arm()
+	h := self.header(a.version, a.shim.Clock().Realtime, a.cfg.options)
+	if a.binding != nil {
+		h.Binding = a.binding.Info()
+		if d, ok := a.binding.(describer); ok {
+			h.Requested = d.Requested()
+			notes = append(notes, d.Diagnoses()...)
+		}
+	}
+	w, err := createSpool(a.cfg.dir, self, h)
+	if err != nil {
+		a.log.printf("%v: nothing is recorded", err)
+		if a.binding != nil {
+			_ = a.binding.Disarm()
+		}
+		a.shim.ExitDone()
+		return
+	}
+	f := &spoolFile{w: w, agent: a}
+	for _, n := range notes {
+		f.Diagnose(n)
+	}
+	if armErr != nil {
+		f.Diagnose(armErr.Error())
+	}
+	f.clock(a.shim.Clock())
+	f.pending()
+	if armErr != nil {
+		f.end("unavailable", false)
+		a.shim.ExitDone()
+		next = failed
+		return
+	}
+	a.armed.Store(true)
+	next = running
+	go a.flusher()
+	go a.writer(f)
+}
+
+// arm chooses a tracer and arms it: the first candidate that can be.
+func (a *Agent) arm() error {
+	var errs []error
+	for _, c := range a.candidates {
+		b, err := c.Open(a.getenv)
+		if err == nil {
+			a.log.printf("%s: bound %+v", c.Name, b.Info())
+			a.binding = b
+			if err = b.Arm(a.shim, a.cfg.options); err == nil {
+				return nil
+			}
+		}
+		a.log.printf("%s: %v", c.Name, err)
+		errs = append(errs, fmt.Errorf("%s: %w", c.Name, err))
+	}
+	if len(errs) == 0 {
+		return errors.New("the agent was built without a tracer")
+	}
+	return errors.Join(errs...)
+}
+
+// createSpool makes <pid>.<start time>.spool in dir. A process that replaced
+// itself by exec has pid and start time in common with its predecessor, whose
+// spool stays; a number is then put behind.
+func createSpool(dir string, p process, h spool.Header) (*spool.Writer, error) {
+	for n := 0; ; n++ {
+		name := p.base()
+		if n > 0 {
+			name = fmt.Sprintf("%s.%d", name, n)
+		}
+		w, err := spool.Create(filepath.Join(dir, name+".spool"), h)
+		if err == nil || !errors.Is(err, fs.ErrExist) || n >= 1000 {
+			return w, err
+		}
+	}
+}
+
+// chain starts another injection library, as the driver would have.
+func (a *Agent) chain() {
+	defer func() {
+		if p := recover(); p != nil {
+			a.log.printf("chain: panic: %v", p)
+		}
+	}()
+	lib, err := dl.Open(a.cfg.chain)
+	if err != nil {
+		a.diagnose(fmt.Sprintf("%s: %v", EnvChain, err))
+		return
+	}
+	fn, err := lib.Symbol("InitializeInjection")
+	if err != nil {
+		a.diagnose(fmt.Sprintf("%s: %v", EnvChain, err))
+		return
+	}
+	r := dl.Call(fn)
+	a.log.printf("%s: %s: InitializeInjection returned %d", EnvChain, a.cfg.chain, int32(r))
+}
+
+// post has the writer do something with the spool, after the buffers that are
+// completed by then.
+func (a *Agent) post(fn func(*spoolFile)) {
+	a.mu.Lock()
+	a.outbox = append(a.outbox, fn)
+	a.mu.Unlock()
+	a.shim.Wake(Writer)
+}
+
+// diagnose puts a text for people into the spool and the log.
+func (a *Agent) diagnose(text string) {
+	a.log.printf("diagnosis: %s", text)
+	if a.state.Load() == running {
+		a.post(func(f *spoolFile) { f.Diagnose(text) })
+	}
+}

@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/flagos-ai/flagos-trace/tracer"
+	"golang.org/x/sys/unix"
+)
+
+// Environment variables between the recorder and the agent.
+const (
+	EnvDir         = "FLAGOS_TRACE_DIR"             // spool directory; without it nothing is recorded
+	EnvAPI         = "FLAGOS_TRACE_API"             // minimal, kineto (default) or all
+	EnvSync        = "FLAGOS_TRACE_SYNC"            // 0 leaves waits and device events out
+	EnvOverhead    = "FLAGOS_TRACE_OVERHEAD"        // 0 leaves the tracer's own overhead out
+	EnvDebug       = "FLAGOS_TRACE"                 // "debug" writes a log beside the spool
+	EnvChain       = "FLAGOS_TRACE_CHAIN"           // another injection library, started after this one
+	EnvExitTimeout = "FLAGOS_TRACE_EXIT_TIMEOUT_MS" // how long exit may wait for the last records
+	EnvBufferSize  = "FLAGOS_TRACE_BUFFER_SIZE"     // bytes of an activity buffer
+	EnvBuffers     = "FLAGOS_TRACE_BUFFERS"         // number of activity buffers
+)
+
+const (
+	defaultExitTimeout = 5 * time.Second
+	defaultBufferSize  = 2 << 20
+	defaultBuffers     = 64
+	minBufferSize      = 64 << 10
+	maxBufferSize      = 32 << 20
+	maxBuffers         = 1024
+	maxExitTimeout     = time.Minute
+)
+
+// errDir says that the spool directory cannot be used.
+var errDir = errors.New("spool directory cannot be used")
+
+type config struct {
+	dir         string
+	options     tracer.Options
+	debug       bool
+	chain       string
+	exitTimeout time.Duration
+	bufferSize  int
+	buffers     int
+	notes       []string // values that were not understood
+}
+
+// configFrom reads the configuration. A value it does not understand is noted
+// and replaced by the default: a typing error must not cost the trace.
+func configFrom(getenv func(string) string) config {
+	c := config{
+		dir:     getenv(EnvDir),
+		chain:   getenv(EnvChain),
+		debug:   getenv(EnvDebug) == "debug",
+		options: tracer.Options{API: tracer.APIKineto, Sync: true, Overhead: true},
+	}
+	switch v := tracer.APILevel(getenv(EnvAPI)); v {
+	case "":
+	case tracer.APIMinimal, tracer.APIKineto, tracer.APIAll:
+		c.options.API = v
+	default:
+		c.note(EnvAPI, string(v), string(tracer.APIKineto))
+	}
+	c.options.Sync = c.onOff(getenv, EnvSync)
+	c.options.Overhead = c.onOff(getenv, EnvOverhead)
+	c.exitTimeout = time.Duration(c.number(getenv, EnvExitTimeout, int(defaultExitTimeout.Milliseconds()), 0, int(maxExitTimeout.Milliseconds()))) * time.Millisecond
+	c.bufferSize = c.number(getenv, EnvBufferSize, defaultBufferSize, minBufferSize, maxBufferSize) &^ 4095
+	c.buffers = c.number(getenv, EnvBuffers, defaultBuffers, 1, maxBuffers)
+	return c
+}
+
+func (c *config) note(name, value, used string) {
+	c.notes = append(c.notes, fmt.Sprintf("%s=%q is not understood; %s is used", name, value, used))
+}
+
+func (c *config) onOff(getenv func(string) string, name string) bool {
+	switch v := getenv(name); v {
+	case "", "1", "on", "true":
+		return true
+	case "0", "off", "false":
+		return false
+	default:
+		c.note(name, v, "on")
+		return true
+	}
+}
+
+func (c *config) number(getenv func(string) string, name string, def, low, high int) int {
+	v := getenv(name)
+	if v == "" {
+		return def
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < low || n > high {
+		c.note(name, v, strconv.Itoa(def))
+		return def
+	}
+	return n
+}
+
+// usable reports whether spools can be made in the directory.
+func (c *config) usable() error {
+	if st, err := os.Stat(c.dir); err != nil {
+		return fmt.Errorf("%w: %w", errDir, err)
+	} else if !st.IsDir() {
+		return fmt.Errorf("%w: %s is not a directory", errDir, c.dir)
+	}
+	if err := unix.Access(c.dir, unix.W_OK|unix.X_OK); err != nil {
+		return fmt.Errorf("%w: %s: %w", errDir, c.dir, err)
+	}
+	return nil
+}

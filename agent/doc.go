@@ -1,0 +1,24 @@
+// Package agent is what lives inside the traced process: it chooses a tracer,
+// arms it, keeps its buffers flowing into a spool, and survives the ways a
+// process can end.
+//
+// Life cycle: New, once; then Inject, when the vendor's driver loads the library
+// (or Start, when the program asks). From then on two threads run: the flusher
+// asks the vendor library for finished buffers ten times a second and owns every
+// call of the binding; the writer puts buffers, and what it finds in them, into
+// the spool. At exit a C handler asks for the last, forced flush and waits for
+// it, bounded.
+//
+// Everything the vendor library calls is C, in cmd/libflagos-trace; Shim is how
+// this package sees it.
+//
+// Traps:
+//   - The agent is a guest: it prints nothing, changes no exit code, takes no
+//     signal, holds no lock across a vendor call, and whatever fails leaves the
+//     program as it was.
+//   - Inject runs inside cuInit. The devices are asked only after the first
+//     buffer was requested, when the driver is up.
+//   - In a forked child none of this runs; the C side sees to it.
+//   - What is written is on disk at once, so after SIGKILL about a tenth of a
+//     second is missing, and the End frame.
+package agent

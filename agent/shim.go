@@ -1,0 +1,56 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/flagos-ai/flagos-trace/spool"
+	"github.com/flagos-ai/flagos-trace/tracer"
+)
+
+// Shim is the C side of the agent.
+type Shim interface {
+	tracer.Shim
+	// Open maps the buffer pool and registers the exit handler; false means that
+	// there is no pool and everything will be discarded.
+	Open(blockBytes, blocks int, exitTimeout time.Duration) bool
+	// SetActive tells the C interface whether records are taken.
+	SetActive(bool)
+	// SetForced marks the buffers completed from now on as forced out.
+	SetForced(bool)
+	// Take returns the oldest completed block, Release gives it back. Called by
+	// the writer alone.
+	Take() (Block, bool)
+	Release(Block)
+	Counts() Counts
+	// Wait sleeps until Wake or the timeout; one thread a Waiter.
+	Wait(Waiter, time.Duration)
+	Wake(Waiter)
+	// Exiting reports whether the exit handler is waiting; ExitDone lets it go.
+	Exiting() bool
+	ExitDone()
+	// Clock reads the clocks together; Vendor is left 0.
+	Clock() spool.Clock
+	// Quiet blocks all signals on the calling thread and names it.
+	Quiet(name string)
+}
+
+// Waiter is a thread of the agent that can be woken.
+type Waiter int
+
+// The threads of the agent. The numbers are those of the C side.
+const (
+	Flusher Waiter = 0
+	Writer  Waiter = 1
+)
+
+// Block is a completed buffer of the pool. Its data are C memory, valid until
+// Release.
+type Block struct {
+	Index uint32
+	spool.Buffer
+}
+
+// Counts are totals of the pool; see spool.Counters.
+type Counts struct {
+	Requested, Delivered, Discarded, DiscardedBytes, Foreign uint64
+}

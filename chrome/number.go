@@ -1,0 +1,116 @@
+package chrome
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// digits2 holds "00" to "99".
+var digits2 = func() (d [200]byte) {
+	for i := range 100 {
+		d[2*i], d[2*i+1] = byte('0'+i/10), byte('0'+i%10)
+	}
+	return d
+}()
+
+// appendMicros appends ns as microseconds with three decimals.
+func appendMicros(dst []byte, ns int64) []byte {
+	u := uint64(ns)
+	if ns < 0 {
+		dst = append(dst, '-')
+		u = -u
+	}
+	dst = strconv.AppendUint(dst, u/1000, 10)
+	f := u % 1000
+	return append(dst, '.', byte('0'+f/100), digits2[2*(f%100)], digits2[2*(f%100)+1])
+}
+
+// parseMicros reads a decimal number of microseconds as nanoseconds, exactly;
+// digits beyond the nanosecond are rounded half away from zero. An exponent is
+// allowed.
+func parseMicros(b []byte) (int64, error) {
+	const fraction = 3 // decimals of a microsecond that a nanosecond has
+	i, neg := 0, false
+	if i < len(b) && (b[i] == '-' || b[i] == '+') {
+		neg = b[i] == '-'
+		i++
+	}
+	// digits is the mantissa without its point; point its place in it.
+	start, point, digits := i, -1, 0
+	for ; i < len(b); i++ {
+		c := b[i]
+		if c == '.' && point < 0 {
+			point = digits
+		} else if c-'0' <= 9 {
+			digits++
+		} else {
+			break
+		}
+	}
+	mantissa := b[start:i]
+	if point < 0 {
+		point = digits
+	}
+	exp := 0
+	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
+		e, err := strconv.Atoi(string(b[i+1:]))
+		if err != nil || e > 1000 || e < -1000 {
+			return 0, timeError(b)
+		}
+		exp, i = e, len(b)
+	}
+	if i < len(b) || digits == 0 {
+		return 0, timeError(b)
+	}
+	// The number of leading digits that make up whole nanoseconds.
+	whole := point + exp + fraction
+	var n uint64
+	for k, seen := 0, 0; seen < whole; k++ {
+		d := byte(0)
+		if k < len(mantissa) {
+			if mantissa[k] == '.' {
+				continue
+			}
+			d = mantissa[k] - '0'
+		} else if n == 0 {
+			break // nothing but zeros
+		}
+		seen++
+		if n > (math.MaxInt64-uint64(d))/10 {
+			return 0, timeError(b)
+		}
+		n = n*10 + uint64(d)
+	}
+	if roundsUp(mantissa, whole) {
+		n++
+	}
+	if n > math.MaxInt64 {
+		return 0, timeError(b)
+	}
+	if neg {
+		return -int64(n), nil
+	}
+	return int64(n), nil
+}
+
+// roundsUp says whether the digit after the first whole ones is 5 or more.
+func roundsUp(mantissa []byte, whole int) bool {
+	if whole < 0 {
+		return false
+	}
+	for _, c := range mantissa {
+		if c == '.' {
+			continue
+		}
+		if whole == 0 {
+			return c >= '5'
+		}
+		whole--
+	}
+	return false
+}
+
+func timeError(b []byte) error {
+	return fmt.Errorf("%w: %.40q is not a number of microseconds between ±2^63 ns", ErrTime, b)
+}

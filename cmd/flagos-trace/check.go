@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/spf13/cobra"
+
+	"github.com/flagos-ai/flagos-trace/cmd/flagos-trace/internal/tracecheck"
+)
+
+func newCheck() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check file...",
+		Short: "Check that traces are strict JSON and keep the rules of the format",
+		Long: `Read each trace with a strict JSON parser and check what viewers rely on: every
+event has a phase; spans have a name, a category, a row, a time and a length that
+is not negative; spans of one row nest or lie side by side; arrows have both ends,
+each on a span. Compressed traces are recognized by their content.
+
+The rules are those of this tool's own traces; other writers' may break some.
+
+Exit status:
+  0    every trace keeps the rules
+  1    at least one does not
+  2    the command line is wrong
+  125  a file could not be read`,
+		Example: `  flagos-trace check trace.json.gz`,
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			status := exitOK
+			for _, name := range args {
+				ok, err := checkFile(cmd.OutOrStdout(), name)
+				if err != nil {
+					return fail(err)
+				}
+				if !ok {
+					status = exitFinding
+				}
+			}
+			if status != exitOK {
+				return &failure{status: status}
+			}
+			return nil
+		},
+	}
+}
+
+// checkFile prints the findings about a file and reports whether there are none.
+func checkFile(w io.Writer, name string) (bool, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	r, err := decompress(f)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", name, err)
+	}
+	report, err := tracecheck.Read(r)
+	var out bytes.Buffer
+	switch {
+	case errors.Is(err, tracecheck.ErrNotJSON), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
+		fmt.Fprintf(&out, "%s: %v\n", name, err)
+	case err != nil:
+		return false, fmt.Errorf("%s: %w", name, err)
+	}
+	for _, f := range report.Findings {
+		fmt.Fprintf(&out, "%s: %s\n", name, f)
+	}
+	if report.More > 0 {
+		fmt.Fprintf(&out, "%s: and %d more findings\n", name, report.More)
+	}
+	ok := out.Len() == 0
+	if ok {
+		fmt.Fprintf(&out, "%s: ok, %d events, %d flows", name, report.Events, report.Flows)
+		var parts []string
+		for _, cat := range slices.Sorted(maps.Keys(report.Categories)) {
+			parts = append(parts, fmt.Sprintf("%d %s", report.Categories[cat], cat))
+		}
+		if len(parts) > 0 {
+			fmt.Fprintf(&out, " (spans: %s)", strings.Join(parts, ", "))
+		}
+		out.WriteString("\n")
+	}
+	_, err = w.Write(out.Bytes())
+	return ok, err
+}
+
+// decompress returns a reader of the text, whether it is compressed or not.
+func decompress(f io.Reader) (io.Reader, error) {
+	b := bufio.NewReaderSize(f, 1<<16)
+	if head, err := b.Peek(2); err == nil && head[0] == 0x1f && head[1] == 0x8b {
+		return gzip.NewReader(b)
+	}
+	return b, nil
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/flagos-ai/flagos-trace/record"
+	"github.com/flagos-ai/flagos-trace/tracer"
+)
+
+const recordLong = `Run a command and record what it does on the GPU.
+
+The agent, libflagos_trace.so, is loaded into every process that uses the GPU. It
+is looked for beside flagos-trace, then in ../lib, then in FLAGOS_TRACE_AGENT. The command's input, output, signals and exit status are its
+own; flagos-trace writes to stderr only, when the command has ended.
+
+The trace of the command itself, or of the only process that used the GPU, is in
+the file that -o names; each other process gives one with its id before ".json":
+trace.4711.json.gz. Processes that only asked for the GPU and never used it give
+none. A trace of an earlier run is replaced once the new one is complete.
+
+SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on to the command. SIGINT and
+SIGQUIT are passed on unless they came from the terminal, which sends them to the
+command itself.
+
+Exit status: that of the command, or
+  2      the command line is wrong
+  125    flagos-trace failed: the command was not started, or it succeeded and its
+         trace could not be written
+  126    the command was found and could not be executed
+  127    the command was not found
+  128+n  signal n killed the command, or flagos-trace while it wrote the trace
+
+Environment:
+  FLAGOS_TRACE_AGENT            the agent library to load, if none is installed with flagos-trace
+  FLAGOS_TRACE=debug            the agent writes a log into the spool folder, which is kept
+  FLAGOS_TRACE_EXIT_TIMEOUT_MS  how long the agent may hold up the end of a process
+  FLAGOS_TRACER_LIBRARY         the vendor's library that the agent uses
+  FLAGOS_CUPTI_LIBRARY          the same, for CUPTI only`
+
+func newRecord() *cobra.Command {
+	var o record.Options
+	var api, compat string
+	var noSync, quiet bool
+	cmd := &cobra.Command{
+		Use:   "record [flags] [--] command [argument...]",
+		Short: "Run a command and write a trace of its work on the GPU",
+		Long:  recordLong,
+		Example: `  flagos-trace record -- python train.py
+  flagos-trace record -o run7.json.gz --api all -- torchrun --nproc-per-node 8 train.py
+  flagos-trace record -q --summary summary.json -- ./bench --iterations 100`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return record.ErrNoCommand
+			}
+			return checkFormat(api, compat)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Command = args
+			o.API = tracer.APILevel(api)
+			o.Sync = !noSync
+			o.Compat = compat == "kineto"
+			if !quiet {
+				o.Log = cmd.ErrOrStderr()
+				o.Width = width(os.Stderr)
+			}
+			r, err := record.Run(o)
+			if r.ExitCode == 0 && err == nil {
+				return nil
+			}
+			return &failure{r.ExitCode, err}
+		},
+	}
+	f := cmd.Flags()
+	f.SetInterspersed(false)
+	f.StringVarP(&o.Output, "output", "o", "trace.json.gz", "`file` to write; compressed if it ends in .gz")
+	f.StringVar(&api, "api", string(tracer.APIKineto), "`level` of API calls to record: minimal (launches, copies, waits), kineto (what torch.profiler shows) or all")
+	f.BoolVar(&noSync, "no-sync", false, "do not record waits and device events")
+	f.BoolVar(&o.Chain, "chain", false, "if CUDA_INJECTION64_PATH is set, load that library as well instead of refusing")
+	f.StringVar(&compat, "compat", "", "`kineto`: write exactly the fields that Kineto writes, its known errors included")
+	f.StringVar(&o.SpoolDir, "spool-dir", "", "`folder` for the data of the running recording (default: that of the output)")
+	f.BoolVar(&o.KeepSpool, "keep-spool", false, "keep that data after the trace is written")
+	f.BoolVar(&o.NoClobber, "no-clobber", false, "fail rather than replace a trace")
+	f.StringVar(&o.SummaryFile, "summary", "", "`file` to write the summary to, as JSON")
+	f.BoolVarP(&quiet, "quiet", "q", false, "print nothing unless flagos-trace itself fails")
+	return cmd
+}
+
+// width returns the number of columns of a terminal, 0 for anything else.
+func width(f *os.File) int {
+	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return int(ws.Col)
+}

@@ -1,0 +1,75 @@
+/* api.c - the exported functions. Each returns at once in a forked child. */
+#include "include/flagos_trace.h"
+#include "shim.h"
+#include "_cgo_export.h"
+
+#include <stdatomic.h>
+
+/*
+ * Stacks of external ids as CUPTI numbers them (CUSTOM0 and CUSTOM1); libraries
+ * modelled on it keep the numbers.
+ */
+enum { KIND_OPERATOR = 3, KIND_ANNOTATION = 4, RESULT_QUEUE_EMPTY = 18 };
+
+static _Atomic(void *) push_fn, pop_fn;
+
+void ft_set_push_pop(void *push, void *pop)
+{
+    atomic_store(&push_fn, push);
+    atomic_store(&pop_fn, pop);
+}
+
+static int kind_of(uint32_t stack, uint32_t *kind)
+{
+    *kind = stack == FLAGOS_TRACE_OPERATOR ? KIND_OPERATOR : KIND_ANNOTATION;
+    return stack == FLAGOS_TRACE_OPERATOR || stack == FLAGOS_TRACE_ANNOTATION;
+}
+
+int flagos_trace_push_external_id(uint32_t stack, uint64_t id)
+{
+    uint32_t kind;
+    if (!ft_alive() || !ft_active())
+        return FLAGOS_TRACE_INACTIVE;
+    if (!kind_of(stack, &kind))
+        return FLAGOS_TRACE_INVALID;
+    ft_push_fn fn = (ft_push_fn)atomic_load(&push_fn);
+    if (!fn)
+        return FLAGOS_TRACE_UNAVAILABLE;
+    return fn(kind, id) == 0 ? FLAGOS_TRACE_OK : FLAGOS_TRACE_FAILED;
+}
+
+int flagos_trace_pop_external_id(uint32_t stack, uint64_t *id)
+{
+    uint32_t kind;
+    uint64_t last = 0;
+    if (!ft_alive() || !ft_active())
+        return FLAGOS_TRACE_INACTIVE;
+    if (!kind_of(stack, &kind))
+        return FLAGOS_TRACE_INVALID;
+    ft_pop_fn fn = (ft_pop_fn)atomic_load(&pop_fn);
+    if (!fn)
+        return FLAGOS_TRACE_UNAVAILABLE;
+    switch (fn(kind, &last)) {
+    case 0:
+        if (id)
+            *id = last;
+        return FLAGOS_TRACE_OK;
+    case RESULT_QUEUE_EMPTY:
+        return FLAGOS_TRACE_EMPTY;
+    default:
+        return FLAGOS_TRACE_FAILED;
+    }
+}
+
+int InitializeInjection(void)
+{
+    if (ft_alive())
+        ftInject();
+    return 1;
+}
+
+int flagos_trace_start(void) { return ft_alive() ? ftStart() : FLAGOS_TRACE_INACTIVE; }
+
+int flagos_trace_stop(void) { return ft_alive() ? ftStop() : FLAGOS_TRACE_INACTIVE; }
+
+int flagos_trace_flush(void) { return ft_alive() ? ftFlush() : FLAGOS_TRACE_INACTIVE; }

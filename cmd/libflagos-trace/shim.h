@@ -1,0 +1,70 @@
+/*
+ * shim.h - what of the agent must be C.
+ *
+ * The vendor library calls ft_request and ft_complete on any thread, in the
+ * middle of a call of the program and while it holds locks of its own. They take
+ * no lock, allocate nothing, enter no Go, and return at once in a forked child.
+ */
+#ifndef FT_SHIM_H
+#define FT_SHIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Threads of the agent that can be woken. */
+enum { FT_FLUSHER = 0, FT_WRITER = 1, FT_WAITERS = 2 };
+
+/* A completed buffer. */
+typedef struct {
+    uint32_t index;
+    uint32_t forced;
+    uint32_t stream;
+    uint64_t context;
+    uint64_t sequence;
+    uint64_t valid;
+    void *data;
+} ft_block;
+
+typedef struct {
+    uint64_t requested, delivered, discarded, discarded_bytes, foreign;
+} ft_counts;
+
+typedef struct {
+    int64_t realtime, monotonic, raw;
+    uint64_t tsc;
+} ft_clock;
+
+typedef int (*ft_push_fn)(uint32_t kind, uint64_t id);
+typedef int (*ft_pop_fn)(uint32_t kind, uint64_t *id);
+
+/* Maps the pool, and registers the exit handler. 0, or -1 without a pool. */
+int ft_open(size_t block_bytes, uint32_t blocks, uint32_t exit_timeout_ms);
+/* Says whether this is the process the library was loaded in. */
+int ft_alive(void);
+
+void ft_request(uint8_t **buffer, size_t *size, size_t *max_records);
+void ft_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+uint64_t ft_now(void);
+
+int ft_take(ft_block *out);
+void ft_release(uint32_t index);
+void ft_set_forced(int on);
+void ft_set_push_pop(void *push, void *pop);
+void ft_read_counts(ft_counts *out);
+
+/* Waits until ft_wake or the timeout. One thread a waiter. */
+void ft_wait(int waiter, int64_t timeout_ns);
+void ft_wake(int waiter);
+
+/* Whether records are being taken: what the C interface answers by. */
+void ft_set_active(int on);
+int ft_active(void);
+
+int ft_exiting(void);
+void ft_exit_done(void);
+
+void ft_read_clock(ft_clock *out);
+/* Blocks all signals on the calling thread and names it. */
+void ft_quiet(const char *name);
+
+#endif

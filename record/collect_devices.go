@@ -1,0 +1,63 @@
+package record
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/flagos-ai/flagos-trace/timeline"
+	"github.com/flagos-ai/flagos-trace/tracer"
+)
+
+// kinetoProperties is the order of Kineto's deviceProperties; what Kineto does
+// not have follows in alphabetical order.
+var kinetoProperties = []string{
+	"totalGlobalMem", "computeMajor", "computeMinor", "maxThreadsPerBlock", "maxThreadsPerMultiprocessor",
+	"regsPerBlock", "warpSize", "sharedMemPerBlock", "numSms", "regsPerMultiprocessor", "sharedMemPerBlockOptin",
+	"sharedMemPerMultiprocessor",
+}
+
+// devices turns what the process read of its devices into Kineto's form.
+func devices(from []tracer.Device) []timeline.Device {
+	list := make([]timeline.Device, 0, len(from))
+	for _, d := range from {
+		t := timeline.Device{ID: d.ID, Name: d.Name}
+		for k, v := range d.Attributes {
+			t.Properties = append(t.Properties, timeline.DeviceProperty{Key: k, Value: v})
+		}
+		sortProperties(t.Properties)
+		list = append(list, t)
+	}
+	slices.SortFunc(list, func(a, b timeline.Device) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+func sortProperties(p []timeline.DeviceProperty) {
+	rank := func(key string) int {
+		if i := slices.Index(kinetoProperties, key); i >= 0 {
+			return i
+		}
+		return len(kinetoProperties)
+	}
+	slices.SortFunc(p, func(a, b timeline.DeviceProperty) int {
+		return cmp.Or(cmp.Compare(rank(a.Key), rank(b.Key)), cmp.Compare(a.Key, b.Key))
+	})
+}
+
+// versions are the metadata by which readers of Kineto's traces know the
+// library, the runtime and the driver. What is not known is left out.
+func versions(b tracer.BindingInfo) (list []timeline.Property) {
+	for _, v := range []struct {
+		key string
+		n   uint32
+	}{
+		{"cupti_version", b.APIVersion},
+		{"cuda_runtime_version", b.Runtime},
+		{"cuda_driver_version", b.Driver},
+	} {
+		if v.n != 0 {
+			list = append(list, timeline.Property{Key: v.key, Raw: strconv.AppendUint(nil, uint64(v.n), 10)})
+		}
+	}
+	return list
+}

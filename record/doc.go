@@ -1,0 +1,23 @@
+// Package record is the launcher behind `flagos-trace record`: it starts a
+// program with the agent's shared library injected, stays out of its way, and
+// turns the spool files it leaves into traces and a short summary.
+//
+// Life cycle of a recording (Run): find the agent, refuse what would be lost
+// anyway (an injection slot held by somebody else, a folder that cannot be
+// written), make a private spool folder, start the program, forward signals,
+// wait, write one trace per traced process, summarize, remove the folder.
+// CollectSpool and ImportCUPTI are the same last steps for files that exist
+// already.
+//
+// Rules it keeps: the program's standard streams, exit status and signals are
+// its own; the recorder speaks on Options.Log only, before the program starts
+// and after it has ended; a spool is removed only when its trace is on disk.
+//
+// Traps:
+//   - A process that never initialises the driver never loads the agent. "No
+//     spool" therefore means "no device was used", and is not an error.
+//   - The terminal sends SIGINT and SIGQUIT to the whole foreground process
+//     group: passing on what the program got already would interrupt it twice.
+//   - An ignored signal is inherited by the program only while the recorder does
+//     not listen to it: see listen.
+package record

@@ -1,0 +1,143 @@
+package record
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/flagos-ai/flagos-trace/timeline"
+)
+
+const (
+	defaultWidth = 100
+	topOne       = 10 // kernels shown of a single trace
+	topMany      = 3  // kernels shown of each of several traces
+)
+
+// Print writes the summary for people, fitted into width columns (0: 100).
+func (s *Summary) Print(w io.Writer, width int) error {
+	if width <= 0 {
+		width = defaultWidth
+	}
+	var b bytes.Buffer
+	if len(s.Command) > 0 {
+		how := "ended"
+		switch {
+		case s.Signal != "":
+			how = "was killed by " + s.Signal
+		case s.ExitCode != nil:
+			how = fmt.Sprintf("exited with %d", *s.ExitCode)
+		}
+		fmt.Fprintf(&b, "flagos-trace: %s %s after %s\n", filepath.Base(s.Command[0]), how, duration(s.WallNS))
+	}
+	top := topOne
+	if len(s.Traces) > 1 {
+		top = topMany
+	}
+	said := map[string]bool{}
+	for i := range s.Traces {
+		s.Traces[i].print(&b, width, top, said)
+	}
+	for _, p := range s.Idle {
+		fmt.Fprintf(&b, "flagos-trace: process %d %s used no device and has no trace\n", p.PID, p.Process)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func (s *TraceSummary) print(b *bytes.Buffer, width, top int, said map[string]bool) {
+	fmt.Fprintf(b, "flagos-trace: wrote %s (%s)", s.File, size(s.Bytes))
+	if s.PID != 0 {
+		fmt.Fprintf(b, ", process %d", s.PID)
+		if s.Process != "" {
+			fmt.Fprintf(b, " %s", s.Process)
+		}
+	}
+	b.WriteString("\n")
+	if kinds := eventsByKind(s.Events); kinds != "" {
+		fmt.Fprintf(b, "  events: %s\n", kinds)
+	} else {
+		b.WriteString("  no events\n")
+	}
+	for _, d := range s.Devices {
+		fmt.Fprintf(b, "  device %d", d.Device)
+		if d.Name != "" {
+			fmt.Fprintf(b, " (%s)", d.Name)
+		}
+		fmt.Fprintf(b, ": busy for %s", duration(d.BusyNS))
+		if d.Share != nil {
+			fmt.Fprintf(b, ", %s of the %s recorded", percent(*d.Share), duration(s.WindowNS))
+		}
+		b.WriteString("\n")
+	}
+	printKernels(b, s.Kernels, width, top)
+	if s.Completeness != nil {
+		printCompleteness(b, s.Completeness, said)
+	}
+}
+
+// eventsByKind lists the counts in the order of the timeline's kinds.
+func eventsByKind(events map[string]uint64) string {
+	var parts []string
+	for k := range timeline.NumKinds {
+		if n := events[k.String()]; n > 0 {
+			parts = append(parts, grouped(n)+" "+k.String())
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+const kernelRow = "  %-*s %9s %11s %11s %7s\n"
+
+func printKernels(b *bytes.Buffer, kernels []KernelTotal, width, top int) {
+	if len(kernels) == 0 {
+		return
+	}
+	// The other columns with their spaces take 45.
+	longest := len("kernel")
+	shown := kernels[:min(top, len(kernels))]
+	for _, k := range shown {
+		longest = max(longest, len([]rune(strings.TrimPrefix(k.Name, "void "))))
+	}
+	columns := min(longest, max(width-45, 20))
+	fmt.Fprintf(b, kernelRow, columns, "kernel", "calls", "total", "mean", "share")
+	for _, k := range shown {
+		fmt.Fprintf(b, kernelRow, columns, shorten(k.Name, columns), grouped(k.Calls), duration(k.TotalNS), duration(k.MeanNS), percent(k.Share))
+	}
+	if rest := kernels[len(shown):]; len(rest) > 0 {
+		var sum KernelTotal
+		for _, k := range rest {
+			sum.Calls += k.Calls
+			sum.TotalNS += k.TotalNS
+			sum.Share += k.Share
+		}
+		fmt.Fprintf(b, kernelRow, columns, shorten(fmt.Sprintf("(%d more)", len(rest)), columns),
+			grouped(sum.Calls), duration(sum.TotalNS), duration(sum.TotalNS/int64(sum.Calls)), percent(sum.Share))
+	}
+}
+
+func printCompleteness(b *bytes.Buffer, c *timeline.Completeness, said map[string]bool) {
+	a := explain(c)
+	switch {
+	case len(a.Lost) > 0:
+		b.WriteString("  INCOMPLETE. Known to be missing:\n")
+	case len(a.Maybe) == 0 && (c.Ended == "exit" || c.Ended == "stop"):
+		// Of data without an orderly end nobody can know that it is all.
+		b.WriteString("  complete: nothing is known to be missing\n")
+	}
+	for _, line := range slices.Concat(a.Lost, a.Maybe) {
+		fmt.Fprintf(b, "  - %s\n", line)
+	}
+	for _, line := range a.Notes {
+		fmt.Fprintf(b, "  note: %s\n", line)
+	}
+	for _, d := range c.Diagnoses {
+		if !said[d] {
+			said[d] = true
+			fmt.Fprintf(b, "  note: %s\n", d)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/flagos-ai/flagos-trace/internal/version"
+)
+
+// settle is how long after the program's end a signal still counts as one that
+// was meant for the program.
+const settle = 250 * time.Millisecond
+
+// Run records a program. The Result is never nil and says with which status to
+// exit; an error says what went wrong beside whatever the program did.
+func Run(o Options) (*Result, error) {
+	r := &Result{ExitCode: ExitFailure}
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+	if err := prepare(&o); err != nil {
+		return r, err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return r, err
+	}
+	agent, err := findAgent(lookup(o.Env, envAgent), exe)
+	if err != nil {
+		return r, err
+	}
+	// Checked before the folder is made; the folder's name is filled in below.
+	if _, err := childEnv(o.Env, agent, "", &o); err != nil {
+		return r, err
+	}
+	dir, err := makeSpoolDir(&o)
+	if err != nil {
+		return r, err
+	}
+	env, err := childEnv(o.Env, agent, dir, &o)
+	if err != nil {
+		return r, errors.Join(err, os.RemoveAll(dir))
+	}
+	sigs := listen()
+	defer sigs.close()
+	end, err := runChild(&o, env, sigs)
+	r.ExitCode = end.status
+	if err != nil {
+		return r, errors.Join(err, os.RemoveAll(dir))
+	}
+	r.Summary = Summary{
+		Tool: version.Full(), Command: o.Command, Signal: end.signal,
+		WallNS: end.end.Sub(end.start).Nanoseconds(),
+	}
+	if end.signal == "" {
+		r.Summary.ExitCode = &end.code
+	}
+
+	done := make(chan error, 1)
+	f := &finisher{options: &o, ended: end, dir: dir, result: r}
+	go func() { done <- f.finish() }()
+	for {
+		select {
+		case err := <-done:
+			if err != nil && r.ExitCode == 0 {
+				r.ExitCode = ExitFailure
+			}
+			return r, err
+		case sig := <-sigs.ch:
+			n, ok := sig.(unix.Signal)
+			if !ok || n == unix.SIGUSR1 || n == unix.SIGUSR2 || time.Since(end.end) < settle {
+				continue
+			}
+			// The finisher still writes to r: hand out another.
+			return &Result{ExitCode: 128 + int(n), SpoolDir: dir},
+				fmt.Errorf("%w by %s; %s", ErrInterrupted, unix.SignalName(n), kept(dir, o.Output))
+		}
+	}
+}
+
+// kept says where a spool is and what can be done with it.
+func kept(dir, output string) string {
+	return fmt.Sprintf("the spool is kept in %s; `flagos-trace import spool -o %s %s` makes the trace of it", dir, output, dir)
+}

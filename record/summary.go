@@ -1,0 +1,164 @@
+package record
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/flagos-ai/flagos-trace/timeline"
+)
+
+// Summary is what a recording came to. Times are in nanoseconds.
+type Summary struct {
+	Tool    string   `json:"tool"`
+	Command []string `json:"command"`
+	// ExitCode and Signal say how the command ended; one of them is there.
+	ExitCode *int           `json:"exit_code,omitempty"`
+	Signal   string         `json:"signal,omitempty"`
+	WallNS   int64          `json:"wall_ns"` // from start to end of the command
+	Traces   []TraceSummary `json:"traces"`
+	// Idle are processes that initialised the device's driver, did nothing with
+	// it, and have no trace.
+	Idle     []Idle   `json:"idle,omitempty"`
+	Failures []string `json:"failures,omitempty"`
+}
+
+// Idle is a process that used no device.
+type Idle struct {
+	PID     int    `json:"pid"`
+	Process string `json:"process,omitempty"`
+}
+
+// TraceSummary is the short account of one trace.
+type TraceSummary struct {
+	File     string            `json:"file"`
+	Bytes    int64             `json:"bytes"` // size of the file
+	PID      int               `json:"pid"`
+	Process  string            `json:"process,omitempty"`
+	WindowNS int64             `json:"window_ns"`
+	Events   map[string]uint64 `json:"events"`
+	Kernels  []KernelTotal     `json:"kernels"` // the longest first
+	Devices  []DeviceBusy      `json:"devices"`
+	// Lost is whether anything that happened inside the window is known to be
+	// missing; absent without a completeness record.
+	Lost         *bool                  `json:"lost,omitempty"`
+	Completeness *timeline.Completeness `json:"completeness,omitempty"`
+}
+
+// KernelTotal sums up the kernels of one name.
+type KernelTotal struct {
+	Name    string `json:"name"`
+	Calls   uint64 `json:"calls"`
+	TotalNS int64  `json:"total_ns"`
+	MeanNS  int64  `json:"mean_ns"`
+	// Share is the part of the time of all kernels, 0 to 1.
+	Share float64 `json:"share"`
+}
+
+// DeviceBusy says for how long a device did any work at all.
+type DeviceBusy struct {
+	Device uint32 `json:"device"`
+	Name   string `json:"name,omitempty"`
+	BusyNS int64  `json:"busy_ns"` // overlapping work counted once
+	// Share is the part of the recorded window, absent when there is no window.
+	Share *float64 `json:"share,omitempty"`
+}
+
+// Summarize reads the account of a trace off it. File, Bytes and PID are the
+// caller's to fill in where the trace does not know them.
+func Summarize(t *timeline.Trace) TraceSummary {
+	s := TraceSummary{
+		PID:          t.Process.PID,
+		Process:      t.Process.Name,
+		WindowNS:     t.Window.End - t.Window.Start,
+		Events:       map[string]uint64{},
+		Completeness: t.Completeness,
+	}
+	if c := t.Completeness; c != nil {
+		lost := c.Lost()
+		s.Lost = &lost
+	}
+	kernels := map[uint32]KernelTotal{}
+	work := map[uint32][]span{}
+	var total int64
+	for i := range t.Events.Len() {
+		e := t.Events.At(uint32(i))
+		s.Events[e.Kind.String()]++
+		if !e.Kind.OnDevice() {
+			continue
+		}
+		device := t.Places[e.Place].Device
+		work[device] = append(work[device], span{e.Start, e.End})
+		if e.Kind == timeline.Kernel {
+			k := kernels[e.Name]
+			k.Calls++
+			k.TotalNS += e.Duration()
+			kernels[e.Name] = k
+			total += e.Duration()
+		}
+	}
+	s.Kernels = ranked(t, kernels, total)
+	s.Devices = busy(t, work, s.WindowNS)
+	return s
+}
+
+func ranked(t *timeline.Trace, totals map[uint32]KernelTotal, all int64) []KernelTotal {
+	list := make([]KernelTotal, 0, len(totals))
+	for name, k := range totals {
+		k.Name = t.Strings.At(name)
+		k.MeanNS = k.TotalNS / int64(k.Calls)
+		if all > 0 {
+			k.Share = float64(k.TotalNS) / float64(all)
+		}
+		list = append(list, k)
+	}
+	slices.SortFunc(list, func(a, b KernelTotal) int {
+		switch {
+		case a.TotalNS != b.TotalNS:
+			return cmp.Compare(b.TotalNS, a.TotalNS)
+		case a.Calls != b.Calls:
+			return cmp.Compare(b.Calls, a.Calls)
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return list
+}
+
+// span is a half-open interval, ns.
+type span struct{ start, end int64 }
+
+func busy(t *timeline.Trace, work map[uint32][]span, window int64) []DeviceBusy {
+	list := make([]DeviceBusy, 0, len(work))
+	for device, spans := range work {
+		d := DeviceBusy{Device: device, BusyNS: union(spans)}
+		for i := range t.Devices {
+			if t.Devices[i].ID == device {
+				d.Name = t.Devices[i].Name
+			}
+		}
+		if window > 0 {
+			share := float64(d.BusyNS) / float64(window)
+			d.Share = &share
+		}
+		list = append(list, d)
+	}
+	slices.SortFunc(list, func(a, b DeviceBusy) int { return cmp.Compare(a.Device, b.Device) })
+	return list
+}
+
+// union returns the length of the union of spans, which it sorts.
+func union(spans []span) int64 {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	var length int64
+	var reached int64
+	for i, s := range spans {
+		if i == 0 || s.start > reached {
+			reached = s.start
+		}
+		if s.end > reached {
+			length += s.end - reached
+			reached = s.end
+		}
+	}
+	return length
+}

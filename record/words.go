@@ -1,0 +1,93 @@
+package record
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/flagos-ai/flagos-trace/timeline"
+	"github.com/flagos-ai/flagos-trace/tracer"
+)
+
+// reasons puts the reasons of a completeness record into words that follow a
+// count. A reason that is not here is shown as it stands.
+var reasons = map[string]string{
+	tracer.DropUntimed:         "records without a start time",
+	tracer.DropNegative:        "records that end before they start",
+	tracer.DropTooLong:         "records longer than an hour",
+	tracer.DropNoName:          "kernels whose name could not be read",
+	tracer.DropLayout:          "records whose size does not fit the library's version",
+	tracer.DropForeignExternal: "external ids of another tool",
+	tracer.DropNoCallbackName:  "API calls whose name is not known",
+	timeline.DropOutOfWindow:   "records outside the recorded window",
+	timeline.DropFiltered:      "API calls left out by the level of API recording",
+	timeline.DropOwnCalls:      "API calls of the recorder itself",
+	tracer.RepairClamped:       "spans that ended before they started, now of no length",
+	tracer.RepairIncomplete:    "spans still running at the end, cut there",
+}
+
+// account is a completeness record in words.
+type account struct {
+	Lost  []string // what is known to be missing
+	Maybe []string // what may be missing
+	Notes []string // what was left out or mended, with nothing missing for it
+}
+
+func explain(c *timeline.Completeness) account {
+	var a account
+	for _, reason := range slices.Sorted(maps.Keys(c.Dropped)) {
+		text := counted(c.Dropped[reason], reason)
+		switch {
+		case c.Dropped[reason] == 0:
+		case timeline.NotALoss(reason):
+			a.Notes = append(a.Notes, text)
+		default:
+			a.Lost = append(a.Lost, text)
+		}
+	}
+	if b := c.Buffers; b != nil {
+		if b.RecordsDropped != nil && *b.RecordsDropped > 0 {
+			a.Lost = append(a.Lost, grouped(*b.RecordsDropped)+" records dropped by the vendor's library")
+		}
+		if b.Discarded > 0 {
+			a.Lost = append(a.Lost, fmt.Sprintf("%s buffers (%s) discarded because the program outran the spool",
+				grouped(b.Discarded), size(int64(b.BytesDiscarded))))
+		}
+		if b.WriteErrors > 0 || b.BytesUnwritten > 0 {
+			a.Lost = append(a.Lost, fmt.Sprintf("%s that could not be written in %s writes to the spool (is its disk full?)",
+				size(int64(b.BytesUnwritten)), grouped(b.WriteErrors)))
+		}
+	}
+	if s := c.Spool; s != nil {
+		if s.BadFrames > 0 {
+			a.Lost = append(a.Lost, grouped(s.BadFrames)+" damaged frames of the spool")
+		}
+		if s.TornBytes > 0 {
+			a.Lost = append(a.Lost, size(s.TornBytes)+" at the end of the spool, written only in part")
+		}
+		if s.LostBytes > 0 {
+			a.Lost = append(a.Lost, size(int64(s.LostBytes))+" of buffers that could not be decoded")
+		}
+	}
+	if c.Ended == "cut" {
+		a.Maybe = append(a.Maybe, "the process ended without handing over its last buffers; work of its last moments may be missing")
+	}
+	for _, reason := range slices.Sorted(maps.Keys(c.Repaired)) {
+		if n := c.Repaired[reason]; n > 0 {
+			a.Notes = append(a.Notes, counted(n, reason))
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(c.Unlinked)) {
+		if n := c.Unlinked[reason]; n > 0 {
+			a.Notes = append(a.Notes, fmt.Sprintf("%s %s events without a partner", grouped(n), reason))
+		}
+	}
+	return a
+}
+
+func counted(n uint64, reason string) string {
+	if text, ok := reasons[reason]; ok {
+		return grouped(n) + " " + text
+	}
+	return grouped(n) + " records: " + reason
+}

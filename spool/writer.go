@@ -1,0 +1,249 @@
+package spool
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/flagos-ai/flagos-trace/tracer"
+	"golang.org/x/sys/unix"
+)
+
+// ErrTooLarge is returned for a payload above MaxPayload.
+var ErrTooLarge = errors.New("spool: frame too large")
+
+// Writer appends frames to a spool. Each frame is one write to the file, so
+// whatever was appended outlives the process. It is not safe for concurrent use.
+//
+// A frame that could not be written whole is cut off again, counted, and
+// reported as an error; the Writer stays usable, and writes again once there is
+// room.
+type Writer struct {
+	fd      int
+	path    string
+	off     int64 // where the next frame goes
+	ragged  bool  // bytes of a given-up frame may stand behind off
+	seq     uint32
+	errs    uint64
+	scratch []byte
+	iov     [][]byte
+}
+
+// Create makes a new spool at path, which must not exist (the error then
+// satisfies errors.Is(err, fs.ErrExist)), and writes its header.
+func Create(path string, h Header) (*Writer, error) {
+	payload, err := json.Marshal(h)
+	if err != nil {
+		return nil, fmt.Errorf("spool %s: header: %w", path, err)
+	}
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("spool %s: %w", path, err)
+	}
+	w := &Writer{fd: fd, path: path}
+	var hd [headSize]byte
+	putHead(&hd, TypeHeader, 0, payload)
+	if err := w.put(preface(), hd[:], payload, zeros[:pad8(int64(len(payload)))-int64(len(payload))]); err != nil {
+		unix.Close(fd)
+		unix.Unlink(path)
+		return nil, fmt.Errorf("spool %s: header: %w", path, err)
+	}
+	w.seq = 1
+	return w, nil
+}
+
+// Path returns the path the spool was created at.
+func (w *Writer) Path() string { return w.path }
+
+// Size returns the bytes of the file that hold whole frames.
+func (w *Writer) Size() int64 { return w.off }
+
+// Errors returns the number of frames that could not be written.
+func (w *Writer) Errors() uint64 { return w.errs }
+
+// Close closes the file. It writes nothing.
+func (w *Writer) Close() error {
+	if w.fd < 0 {
+		return nil
+	}
+	fd := w.fd
+	w.fd = -1
+	return unix.Close(fd)
+}
+
+// put writes the parts at w.off with one system call and moves w.off behind
+// them, or leaves w.off where it is.
+func (w *Writer) put(parts ...[]byte) error {
+	total := 0
+	iov := w.iov[:0]
+	for _, p := range parts {
+		if len(p) > 0 {
+			total += len(p)
+			iov = append(iov, p)
+		}
+	}
+	w.iov = iov
+	if w.ragged && unix.Ftruncate(w.fd, w.off) == nil {
+		w.ragged = false
+	}
+	done, err := 0, error(nil)
+	for done < total {
+		var n int
+		n, err = unix.Pwritev(w.fd, iov, w.off+int64(done))
+		if err == unix.EINTR {
+			continue
+		}
+		if err == nil && n <= 0 {
+			err = unix.EIO
+		}
+		if err != nil {
+			break
+		}
+		done += n
+		for n > 0 {
+			if n < len(iov[0]) {
+				iov[0] = iov[0][n:]
+				break
+			}
+			n -= len(iov[0])
+			iov = iov[1:]
+		}
+	}
+	if done == total {
+		w.off += int64(total)
+		return nil
+	}
+	if done > 0 && unix.Ftruncate(w.fd, w.off) != nil {
+		w.ragged = true
+	}
+	return err
+}
+
+// frame appends one frame whose payload is the concatenation of the parts.
+func (w *Writer) frame(t Type, parts ...[]byte) error {
+	n := int64(0)
+	for _, p := range parts {
+		n += int64(len(p))
+	}
+	seq := w.seq
+	w.seq++
+	var err error
+	if n > MaxPayload {
+		err = ErrTooLarge
+	} else {
+		var hd [headSize]byte
+		putHead(&hd, t, seq, parts...)
+		pad := zeros[:pad8(n)-n]
+		switch len(parts) {
+		case 1:
+			err = w.put(hd[:], parts[0], pad)
+		default:
+			err = w.put(hd[:], parts[0], parts[1], pad)
+		}
+	}
+	if err != nil {
+		w.errs++
+		return fmt.Errorf("spool %s: frame %d of type %d, %d bytes at offset %d: %w", w.path, seq, t, n, w.off, err)
+	}
+	return nil
+}
+
+func (w *Writer) json(t Type, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("spool %s: frame of type %d: %w", w.path, t, err)
+	}
+	return w.frame(t, b)
+}
+
+// Buffer appends an activity buffer. Data is written as it stands.
+func (w *Writer) Buffer(b Buffer) error {
+	var h [bufferHead]byte
+	binary.LittleEndian.PutUint64(h[0:], b.Sequence)
+	binary.LittleEndian.PutUint64(h[8:], b.Context)
+	binary.LittleEndian.PutUint32(h[16:], b.Stream)
+	if b.Forced {
+		binary.LittleEndian.PutUint32(h[20:], flagForced)
+	}
+	return w.frame(TypeBuffer, h[:], b.Data)
+}
+
+// Name is a name behind a pointer.
+type Name struct {
+	Ptr  uint64
+	Name string
+}
+
+// Names appends names behind pointers; none at all writes nothing.
+func (w *Writer) Names(names []Name) error {
+	if len(names) == 0 {
+		return nil
+	}
+	b := w.scratch[:0]
+	for _, n := range names {
+		b = binary.LittleEndian.AppendUint64(b, n.Ptr)
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(n.Name)))
+		b = append(b, n.Name...)
+	}
+	w.scratch = b
+	return w.frame(TypeNames, b)
+}
+
+// CallbackName appends the library's name of an API callback id.
+func (w *Writer) CallbackName(domain, id uint32, name string) error {
+	b := binary.LittleEndian.AppendUint32(w.scratch[:0], domain)
+	b = binary.LittleEndian.AppendUint32(b, id)
+	b = append(b, name...)
+	w.scratch = b
+	return w.frame(TypeCallbackName, b)
+}
+
+// Stride appends the library's own record size of a vendor kind, in bytes.
+func (w *Writer) Stride(kind, bytes uint32) error {
+	b := binary.LittleEndian.AppendUint32(w.scratch[:0], kind)
+	b = binary.LittleEndian.AppendUint32(b, bytes)
+	w.scratch = b
+	return w.frame(TypeStride, b)
+}
+
+// Offsets appends the record offsets of the buffer to be appended next.
+func (w *Writer) Offsets(off []uint32) error {
+	b := w.scratch[:0]
+	for _, o := range off {
+		b = binary.LittleEndian.AppendUint32(b, o)
+	}
+	w.scratch = b
+	return w.frame(TypeOffsets, b)
+}
+
+// Clock appends a reading of the clocks.
+func (w *Writer) Clock(c Clock) error {
+	b := w.scratch[:0]
+	for _, v := range [...]uint64{uint64(c.Realtime), uint64(c.Monotonic), uint64(c.MonotonicRaw), c.TSC, c.Vendor} {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	w.scratch = b
+	return w.frame(TypeClock, b)
+}
+
+// Diagnosis appends a message for people.
+func (w *Writer) Diagnosis(text string) error { return w.frame(TypeDiagnosis, []byte(text)) }
+
+// Devices appends the attributes of the devices the process sees.
+func (w *Writer) Devices(d []tracer.Device) error { return w.json(TypeDevices, d) }
+
+// Binding appends what is known of the binding once the driver is initialised.
+func (w *Writer) Binding(b tracer.BindingInfo) error { return w.json(TypeBinding, b) }
+
+// Thread appends the name of a host thread.
+func (w *Writer) Thread(t Thread) error { return w.json(TypeThread, t) }
+
+// Counters appends totals; the last ones count.
+func (w *Writer) Counters(c Counters) error { return w.json(TypeCounters, c) }
+
+// Window appends the opening or closing of a recording window.
+func (w *Writer) Window(win Window) error { return w.json(TypeWindow, win) }
+
+// End appends the last frame of an orderly end.
+func (w *Writer) End(e End) error { return w.json(TypeEnd, e) }

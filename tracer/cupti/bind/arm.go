@@ -1,0 +1,221 @@
+package bind
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/flagos-ai/flagos-trace/event"
+	"github.com/flagos-ai/flagos-trace/tracer"
+	"github.com/flagos-ai/flagos-trace/tracer/cupti"
+	"github.com/flagos-ai/flagos-trace/tracer/dl"
+)
+
+const (
+	threadIDSystem     = 1 // CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM: gettid
+	attributePerThread = 9 // CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER
+	// clockSlack is how far the library's clock may be from CLOCK_REALTIME and
+	// still be taken for it.
+	clockSlack = 10 * time.Second
+)
+
+// apiSwitch is the way one domain of API calls is recorded.
+type apiSwitch struct {
+	kind   uint32
+	domain uint32
+	what   event.Kind
+	name   string // of the function that switches single ids
+	fn     uintptr
+	on     []uint32 // ids switched on one by one; the kind is then off
+}
+
+// TimestampShim is a tracer.Shim that can stand in for the library's clock.
+type TimestampShim interface {
+	// TimestampFunc is the address of a C function that returns CLOCK_REALTIME in
+	// nanoseconds.
+	TimestampFunc() uintptr
+}
+
+// Arm registers the shim's buffer functions and enables what the options ask
+// for. It may be called again, after Disarm or after another profiler took the
+// callbacks. It fails if kernels cannot be recorded; what else is missing is
+// told by Diagnoses.
+func (b *Binding) Arm(s tracer.Shim, o tracer.Options) error {
+	b.armed, b.apis, b.names = nil, nil, nil
+	if b.fn.setThreadIDType != 0 {
+		b.note(b.call("cuptiSetThreadIdType", b.fn.setThreadIDType, threadIDSystem), "thread ids of API calls may not be the system's")
+	}
+	if b.fn.setAttribute != 0 {
+		// One buffer set for all threads bounds the memory; from 13.0 on the
+		// default is one a thread, and a torch.profiler session resets it anyway.
+		// Older libraries do not know the attribute, and need not.
+		b.out[0], b.out[1] = 1, 0
+		_ = b.call("cuptiActivitySetAttribute", b.fn.setAttribute, attributePerThread, outPtr(b.out, 0), outPtr(b.out, 1))
+	}
+	b.restoreClock(s)
+	if err := b.call("cuptiActivityRegisterCallbacks", b.fn.registerCallbacks, s.RequestFunc(), s.CompleteFunc()); err != nil {
+		return b.explain(err)
+	}
+	for _, k := range []struct {
+		kind uint32
+		what event.Kind
+		want bool
+		lost string
+	}{
+		{cupti.KindExternalCorrelation, event.ExternalCorrelation, true, "operators cannot be tied to API calls by the library"},
+		{cupti.KindOverhead, event.Overhead, o.Overhead, "overhead is not recorded"},
+		{cupti.KindSynchronization, event.Sync, o.Sync, "waits are not recorded"},
+		{cupti.KindCudaEvent, event.DeviceEvent, o.Sync, "device events are not recorded"},
+		{cupti.KindMemcpy, event.Memcpy, true, "copies are not recorded"},
+		{cupti.KindMemset, event.Memset, true, "fills are not recorded"},
+		{cupti.KindMemcpy2, event.MemcpyPeer, true, "copies between devices may not be recorded"},
+		{cupti.KindConcurrentKernel, event.Kernel, true, ""},
+	} {
+		if !k.want {
+			continue
+		}
+		err := b.call(fmt.Sprintf("cuptiActivityEnable(%d)", k.kind), b.fn.enable, uintptr(k.kind))
+		if err != nil && k.kind == cupti.KindConcurrentKernel {
+			_ = b.Disarm()
+			return b.explain(err)
+		}
+		if re, ok := err.(*ResultError); ok && re.Code == resultInvalidKind && k.kind == cupti.KindCudaEvent {
+			continue // libraries before CUDA 13.0 refuse the kind, and deliver it with the waits
+		}
+		if b.note(err, k.lost); err == nil {
+			b.armed = append(b.armed, k.kind)
+			b.names = append(b.names, k.what.String())
+		}
+	}
+	for _, a := range []apiSwitch{
+		{cupti.KindRuntime, cupti.DomainRuntime, event.Runtime, "cuptiActivityEnableRuntimeApi", b.fn.enableRuntimeAPI, nil},
+		{cupti.KindDriver, cupti.DomainDriver, event.Driver, "cuptiActivityEnableDriverApi", b.fn.enableDriverAPI, nil},
+	} {
+		b.armAPI(a, o.API)
+	}
+	s.SetPushPop(b.fn.push, b.fn.pop)
+	return nil
+}
+
+// armAPI has the calls of one domain recorded: the kind with the hidden ids
+// switched off, or, where more ids are hidden than shown, the shown ids alone.
+// A library that cannot switch ids records all of them, and the decoder drops
+// what is hidden.
+func (b *Binding) armAPI(a apiSwitch, level tracer.APILevel) {
+	var shown, hidden []uint32
+	if a.fn != 0 && level != tracer.APIAll {
+		for id := range b.callbackIDs(a.domain) {
+			name, ok := cupti.CallbackName(a.domain, id)
+			if !ok {
+				raw, _ := b.look.callbackName(a.domain, id)
+				if name = cupti.DisplayName(raw); name == "" {
+					continue
+				}
+			}
+			if cupti.Shown(level, a.domain, id, name) {
+				shown = append(shown, id)
+			} else {
+				hidden = append(hidden, id)
+			}
+		}
+	}
+	if len(hidden) > len(shown) && len(shown) > 0 {
+		for _, id := range shown {
+			// An id the library does not have is refused, and never called.
+			if b.call(a.name, a.fn, uintptr(id), 1) == nil {
+				a.on = append(a.on, id)
+			}
+		}
+		if len(a.on) > 0 {
+			b.apis = append(b.apis, a)
+			b.names = append(b.names, a.what.String())
+			return
+		}
+	}
+	err := b.call(fmt.Sprintf("cuptiActivityEnable(%d)", a.kind), b.fn.enable, uintptr(a.kind))
+	if b.note(err, "calls of the "+a.what.String()+" API are not recorded"); err != nil {
+		return
+	}
+	b.armed = append(b.armed, a.kind)
+	b.names = append(b.names, a.what.String())
+	if len(hidden) <= len(shown) {
+		for _, id := range hidden {
+			_ = b.call(a.name, a.fn, uintptr(id), 0) // at worst recorded, and dropped by the decoder
+		}
+	}
+}
+
+// callbackIDs returns one more than the highest id to ask for: the table's, and
+// for a library newer than the table as many more as it has names for.
+func (b *Binding) callbackIDs(domain uint32) uint32 {
+	n := cupti.CallbackIDs(domain)
+	if b.info.APIVersion > cupti.MaxVersion {
+		for id, limit := n, n+512; id < limit; id++ {
+			if _, ok := b.look.callbackName(domain, id); ok {
+				n = id + 1
+			}
+		}
+	}
+	return n
+}
+
+// restoreClock registers the shim's clock if the library's is not
+// CLOCK_REALTIME, which it is unless another profiler replaced it. A replaced
+// clock cannot be removed, only replaced again.
+func (b *Binding) restoreClock(s tracer.Shim) {
+	ts, ok := s.(TimestampShim)
+	if !ok || b.fn.registerTimestamp == 0 {
+		return
+	}
+	now, ok := b.Now()
+	if !ok || now == 0 {
+		return
+	}
+	if d := time.Duration(int64(now) - time.Now().UnixNano()); d > clockSlack || d < -clockSlack {
+		err := b.call("cuptiActivityRegisterTimestampCallback", b.fn.registerTimestamp, ts.TimestampFunc())
+		b.note(err, "times are in the clock of another profiler")
+		if err == nil {
+			b.notes = append(b.notes, "another profiler had replaced the clock of libcupti; it is CLOCK_REALTIME again, records in between are in the other clock")
+		}
+	}
+}
+
+// Disarm disables what Arm enabled. It goes through all of it and returns the
+// first error.
+func (b *Binding) Disarm() error {
+	var first error
+	keep := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
+	for _, a := range b.apis {
+		for _, id := range a.on {
+			keep(b.call(a.name, a.fn, uintptr(id), 0))
+		}
+	}
+	for _, k := range b.armed {
+		keep(b.call(fmt.Sprintf("cuptiActivityDisable(%d)", k), b.fn.disable, uintptr(k)))
+	}
+	b.apis, b.armed = nil, nil
+	return first
+}
+
+// note keeps an error that does not stop the tracing, with what is lost by it.
+func (b *Binding) note(err error, lost string) {
+	if err != nil {
+		b.notes = append(b.notes, fmt.Sprintf("%s: %v", lost, err))
+	}
+}
+
+// explain adds to an error what helps to understand it.
+func (b *Binding) explain(err error) error {
+	maps, _ := dl.Maps()
+	driver := "unknown"
+	if n := driverBranch(maps); n > 0 {
+		driver = fmt.Sprint(n)
+	}
+	if re, ok := err.(*ResultError); ok && re.Unwrap() != nil {
+		return fmt.Errorf("%w: %w (%s, API version %d, driver branch %s)", re.Unwrap(), err, b.info.Path, b.info.APIVersion, driver)
+	}
+	return fmt.Errorf("%w (%s, API version %d, driver branch %s)", err, b.info.Path, b.info.APIVersion, driver)
+}

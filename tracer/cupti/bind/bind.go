@@ -1,0 +1,169 @@
+package bind
+
+import (
+	"fmt"
+
+	"github.com/ebitengine/purego"
+	"github.com/flagos-ai/flagos-trace/tracer"
+	"github.com/flagos-ai/flagos-trace/tracer/dl"
+)
+
+// Name is the name of this tracer.
+const Name = "cupti"
+
+// functions are addresses in libcupti; 0 is a function the library lacks.
+type functions struct {
+	getVersion, registerCallbacks, enable, disable, flushAll uintptr
+
+	setThreadIDType, setAttribute, registerTimestamp, getTimestamp uintptr
+	enableRuntimeAPI, enableDriverAPI                              uintptr
+	getNextRecord, getNumDropped, getCallbackName, getResultString uintptr
+	push, pop, deviceSupported, capabilitySupported                uintptr
+}
+
+// Binding is libcupti in this process. It implements tracer.Binding.
+type Binding struct {
+	fn    functions
+	info  tracer.BindingInfo
+	notes []string
+	armed []uint32 // kinds enabled, in order
+	apis  []apiSwitch
+	names []string // of what is recorded
+	look  inspector
+	// out receives results; it lives on the heap because C writes to it.
+	out *[2]uint64
+}
+
+var _ tracer.Binding = (*Binding)(nil)
+
+// Open finds libcupti and resolves its functions. getenv reads the environment
+// of the process. Errors are ErrNotFound or ErrMissingSymbol.
+func Open(getenv func(string) string) (*Binding, error) {
+	f, err := find(getenv)
+	if err != nil {
+		return nil, err
+	}
+	b := &Binding{notes: f.notes, out: newOut()}
+	if err := b.fn.resolve(f.lib); err != nil {
+		return nil, err
+	}
+	b.info = tracer.BindingInfo{Tracer: Name, Path: f.lib.Path("cuptiGetVersion"), How: f.how}
+	if err := b.call("cuptiGetVersion", b.fn.getVersion, outPtr(b.out, 0)); err != nil {
+		return nil, err
+	}
+	b.info.APIVersion = uint32(b.out[0])
+	b.look.init(b.info.APIVersion, b.info.Path, b.fn.getNextRecord, b.fn.getCallbackName)
+	return b, nil
+}
+
+func (f *functions) resolve(lib *dl.Library) error {
+	for _, s := range []struct {
+		p    *uintptr
+		name string
+	}{
+		{&f.getVersion, "cuptiGetVersion"},
+		{&f.registerCallbacks, "cuptiActivityRegisterCallbacks"},
+		{&f.enable, "cuptiActivityEnable"},
+		{&f.disable, "cuptiActivityDisable"},
+		{&f.flushAll, "cuptiActivityFlushAll"},
+	} {
+		p, err := lib.Symbol(s.name)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrMissingSymbol, err)
+		}
+		*s.p = p
+	}
+	for _, s := range []struct {
+		p    *uintptr
+		name string
+	}{
+		{&f.setThreadIDType, "cuptiSetThreadIdType"},
+		{&f.setAttribute, "cuptiActivitySetAttribute"},
+		{&f.registerTimestamp, "cuptiActivityRegisterTimestampCallback"},
+		{&f.getTimestamp, "cuptiGetTimestamp"},
+		{&f.enableRuntimeAPI, "cuptiActivityEnableRuntimeApi"},
+		{&f.enableDriverAPI, "cuptiActivityEnableDriverApi"},
+		{&f.getNextRecord, "cuptiActivityGetNextRecord"},
+		{&f.getNumDropped, "cuptiActivityGetNumDroppedRecords"},
+		{&f.getCallbackName, "cuptiGetCallbackName"},
+		{&f.getResultString, "cuptiGetResultString"},
+		{&f.push, "cuptiActivityPushExternalCorrelationId"},
+		{&f.pop, "cuptiActivityPopExternalCorrelationId"},
+		{&f.deviceSupported, "cuptiDeviceSupported"},
+		{&f.capabilitySupported, "cuptiComputeCapabilitySupported"},
+	} {
+		*s.p = lib.Func(s.name)
+	}
+	return nil
+}
+
+// call calls a library function and turns its result into an error.
+//
+//go:uintptrescapes
+func (b *Binding) call(name string, fn uintptr, args ...uintptr) error {
+	r, _, _ := purego.SyscallN(fn, args...)
+	if uint32(r) == resultOK {
+		return nil
+	}
+	return &ResultError{Func: name, Code: uint32(r), Text: b.resultText(uint32(r))}
+}
+
+func (b *Binding) resultText(code uint32) string {
+	if b.fn.getResultString == 0 {
+		return ""
+	}
+	p := newOut()
+	if r, _, _ := purego.SyscallN(b.fn.getResultString, uintptr(code), outPtr(p, 0)); uint32(r) != resultOK {
+		return ""
+	}
+	return dl.GoString(uintptr(p[0]), 200)
+}
+
+// Info says what was bound. Driver and Runtime are 0 until Devices was called.
+func (b *Binding) Info() tracer.BindingInfo { return b.info }
+
+// Requested returns what is recorded, under the names of completeness records.
+func (b *Binding) Requested() []string { return b.names }
+
+// Diagnoses returns, once each, what a person should know about the binding and
+// the last Arm.
+func (b *Binding) Diagnoses() []string {
+	n := b.notes
+	b.notes = nil
+	return n
+}
+
+// Flush asks the library for finished buffers, or for all.
+func (b *Binding) Flush(force bool) error {
+	flag := uintptr(0)
+	if force {
+		flag = 1
+	}
+	return b.call("cuptiActivityFlushAll", b.fn.flushAll, flag)
+}
+
+// Now reads the library's clock.
+func (b *Binding) Now() (uint64, bool) {
+	if b.fn.getTimestamp == 0 {
+		return 0, false
+	}
+	if b.call("cuptiGetTimestamp", b.fn.getTimestamp, outPtr(b.out, 0)) != nil {
+		return 0, false
+	}
+	return b.out[0], true
+}
+
+// Dropped returns the records the library lost since the last call.
+func (b *Binding) Dropped() (uint64, bool) {
+	if b.fn.getNumDropped == 0 {
+		return 0, false
+	}
+	b.out[0] = 0
+	if b.call("cuptiActivityGetNumDroppedRecords", b.fn.getNumDropped, 0, 0, outPtr(b.out, 0)) != nil {
+		return 0, false
+	}
+	return b.out[0], true
+}
+
+// Inspect looks at a completed buffer; see inspector.
+func (b *Binding) Inspect(data []byte, f tracer.Findings) error { return b.look.inspect(data, f) }

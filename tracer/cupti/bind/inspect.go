@@ -1,0 +1,240 @@
+package bind
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+
+	"github.com/ebitengine/purego"
+	"github.com/flagos-ai/flagos-trace/tracer"
+	"github.com/flagos-ai/flagos-trace/tracer/cupti"
+	"github.com/flagos-ai/flagos-trace/tracer/dl"
+)
+
+const (
+	// cbidOffset is where an API record holds its callback id. Source:
+	// CUpti_ActivityAPI, the same in every version.
+	cbidOffset = 4
+	// minRecord is the least a record can be: a kind and a word.
+	minRecord = 8
+	// maxKind bounds the kinds taken for real; the highest known is below 64.
+	maxKind = 1024
+	// maxNames bounds the names remembered. When it is reached all are forgotten,
+	// and told again when seen again.
+	maxNames = 1 << 20
+)
+
+// inspector walks completed buffers. The first record of each kind is found with
+// the library's own iterator, which shows how far apart records really are;
+// after that the walk uses those strides and never leaves Go, until a buffer
+// does not come out even.
+type inspector struct {
+	api     uint32
+	library string
+	next    func(data []byte, rec *uintptr) uint32 // the library's iterator; nil if it has none
+	nameOf  uintptr
+
+	stride  map[uint32]uint32 // verified, by kind
+	varies  map[uint32]bool
+	names   map[uint64]seenName
+	asked   map[[2]uint32]bool // callback ids, by domain and id
+	buffer  uint32
+	peek    *peeker
+	seed    maphash.Seed
+	offsets []uint32
+}
+
+type seenName struct {
+	hash   uint64 // of the string told; 0 if none was
+	buffer uint32 // in which the pointer was read last
+}
+
+func (in *inspector) init(api uint32, library string, next, nameOf uintptr) {
+	in.api, in.library, in.nameOf = api, library, nameOf
+	in.stride, in.varies = map[uint32]uint32{}, map[uint32]bool{}
+	in.names, in.asked = map[uint64]seenName{}, map[[2]uint32]bool{}
+	in.seed = maphash.MakeSeed()
+	if next != 0 {
+		in.next = func(data []byte, rec *uintptr) uint32 {
+			r, _, _ := purego.SyscallN(next, bytesPtr(data), uintptr(len(data)), wordPtr(rec))
+			return uint32(r)
+		}
+	}
+}
+
+// inspect reports through f what the buffer holds that only this process knows.
+func (in *inspector) inspect(data []byte, f tracer.Findings) error {
+	in.buffer++
+	if len(data) == 0 {
+		return nil
+	}
+	if in.peek == nil {
+		p, err := newPeeker()
+		if err != nil {
+			f.Diagnose(fmt.Sprintf("kernel names cannot be read: pipe: %v", err))
+			return fmt.Errorf("reading kernel names: %w", err)
+		}
+		in.peek = p
+	}
+	if in.quick(data, f) {
+		return nil
+	}
+	if in.next == nil {
+		f.Diagnose(fmt.Sprintf("%s, API version %d: a buffer does not come out even with the record sizes of this version, and the library has no iterator", in.library, in.api))
+		return nil
+	}
+	in.walk(data, f)
+	return nil
+}
+
+// quick walks the buffer by known strides. It returns false, perhaps after
+// having looked at some records, when they do not carry it to the end.
+func (in *inspector) quick(data []byte, f tracer.Findings) bool {
+	for off := 0; off < len(data); {
+		if len(data)-off < minRecord {
+			return false
+		}
+		kind := binary.LittleEndian.Uint32(data[off:])
+		n, ok := in.stride[kind]
+		if !ok && in.next == nil {
+			n, ok = cupti.TableStride(in.api, kind) // nothing to verify it with
+		}
+		if !ok || n == 0 || in.varies[kind] || int(n) > len(data)-off {
+			return false
+		}
+		in.record(kind, data[off:off+int(n)], f)
+		off += int(n)
+	}
+	return true
+}
+
+// walk goes through the buffer with the library's iterator, learns strides, and
+// reports the offsets if strides alone cannot lead the recorder through.
+func (in *inspector) walk(data []byte, f tracer.Findings) {
+	base := bytesPtr(data)
+	in.offsets = in.offsets[:0]
+	rec, end := uintptr(0), uint32(0)
+	for {
+		if end = in.next(data, &rec); end != resultOK {
+			break
+		}
+		off := uint64(rec) - uint64(base)
+		least := uint64(0)
+		if n := len(in.offsets); n > 0 {
+			least = uint64(in.offsets[n-1]) + minRecord
+		}
+		if off < least || off > uint64(len(data)) || uint64(len(data))-off < minRecord {
+			f.Diagnose(fmt.Sprintf("%s, API version %d: its iterator left the buffer", in.library, in.api))
+			break
+		}
+		in.offsets = append(in.offsets, uint32(off))
+	}
+	whole := end == resultMaxLimit && len(in.offsets) > 0 && in.offsets[0] == 0
+	even := whole
+	for i, off := range in.offsets {
+		last := i == len(in.offsets)-1
+		limit := uint32(len(data))
+		if !last {
+			limit = in.offsets[i+1]
+		}
+		kind, n := binary.LittleEndian.Uint32(data[off:]), limit-off
+		// What follows the last record is its own only if the iterator ended
+		// there in order.
+		if !last || whole {
+			even = in.learn(kind, n, f) && even
+		}
+		in.record(kind, data[off:limit], f)
+	}
+	if !even {
+		f.Offsets(in.offsets)
+	}
+	if !whole {
+		f.Diagnose(fmt.Sprintf("%s, API version %d: its iterator ended with result %d before the end of a buffer", in.library, in.api, end))
+	}
+}
+
+// learn takes note of a kind's stride as the iterator showed it and returns
+// whether strides can lead through such records.
+func (in *inspector) learn(kind, n uint32, f tracer.Findings) bool {
+	if old, ok := in.stride[kind]; ok {
+		if old != n && !in.varies[kind] {
+			in.varies[kind] = true
+			f.Diagnose(fmt.Sprintf("%s, API version %d: records of activity kind %d differ in size, %d and %d bytes; they are found by the library's iterator", in.library, in.api, kind, old, n))
+		}
+		return !in.varies[kind]
+	}
+	if kind == 0 || kind >= maxKind {
+		return false
+	}
+	in.stride[kind] = n
+	f.Stride(kind, n)
+	want, ok := cupti.TableStride(in.api, kind)
+	if ok && want != n && cupti.KnownVersion(in.api) {
+		f.Diagnose(fmt.Sprintf("layout mismatch: %s, API version %d: records of activity kind %d should be %d bytes and are %d; the library is not the version it says, or was changed", in.library, in.api, kind, want, n))
+	}
+	return true
+}
+
+// record looks at one record.
+func (in *inspector) record(kind uint32, rec []byte, f tracer.Findings) {
+	switch kind {
+	case cupti.KindDriver:
+		in.call(cupti.DomainDriver, rec, f)
+	case cupti.KindRuntime:
+		in.call(cupti.DomainRuntime, rec, f)
+	case cupti.KindConcurrentKernel, cupti.KindKernel:
+		if off, ok := cupti.KernelNameOffset(in.api, kind); ok && int(off)+8 <= len(rec) {
+			in.name(binary.LittleEndian.Uint64(rec[off:]), f)
+		}
+	}
+}
+
+func (in *inspector) call(domain uint32, rec []byte, f tracer.Findings) {
+	id := binary.LittleEndian.Uint32(rec[cbidOffset:])
+	if _, ok := cupti.CallbackName(domain, id); ok {
+		return
+	}
+	key := [2]uint32{domain, id}
+	if in.asked[key] || len(in.asked) >= 1<<16 {
+		return
+	}
+	in.asked[key] = true
+	if name, ok := in.callbackName(domain, id); ok {
+		f.CallbackName(domain, id, name)
+	}
+}
+
+// callbackName asks the library for its name of a callback id.
+func (in *inspector) callbackName(domain, id uint32) (string, bool) {
+	if in.nameOf == 0 {
+		return "", false
+	}
+	out := newOut()
+	if r, _, _ := purego.SyscallN(in.nameOf, uintptr(domain), uintptr(id), outPtr(out, 0)); uint32(r) != resultOK {
+		return "", false
+	}
+	name := dl.GoString(uintptr(out[0]), 256)
+	return name, name != ""
+}
+
+// name reads the string behind a kernel's name once a buffer and tells it when
+// it is new or changed: after a module is unloaded its pointers may come back
+// with other names.
+func (in *inspector) name(ptr uint64, f tracer.Findings) {
+	seen := in.names[ptr]
+	if ptr == 0 || seen.buffer == in.buffer {
+		return
+	}
+	seen.buffer = in.buffer
+	if s, ok := in.peek.cstring(ptr); ok && len(s) > 0 {
+		h := maphash.Bytes(in.seed, s) | 1
+		if h != seen.hash {
+			seen.hash = h
+			f.Name(ptr, string(s))
+		}
+	}
+	if len(in.names) >= maxNames {
+		clear(in.names)
+	}
+	in.names[ptr] = seen
+}

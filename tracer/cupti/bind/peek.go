@@ -1,0 +1,71 @@
+package bind
+
+import (
+	"bytes"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	pageSize = 4096
+	// maxName bounds a name, in bytes; longer ones are cut.
+	maxName = 64 << 10
+)
+
+// peeker reads memory at addresses that may be wild. The kernel copies the bytes
+// into a pipe and answers EFAULT where there are none, so nothing can fault
+// here; unlike process_vm_readv this is never forbidden.
+type peeker struct {
+	r, w int
+	buf  []byte
+}
+
+func newPeeker() (*peeker, error) {
+	var fd [2]int
+	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+		return nil, err
+	}
+	return &peeker{r: fd[0], w: fd[1], buf: make([]byte, 0, pageSize)}, nil
+}
+
+func (p *peeker) close() {
+	unix.Close(p.r)
+	unix.Close(p.w)
+}
+
+// cstring reads the NUL-terminated string at addr. ok is false if it cannot be
+// read to its end or to maxName. The bytes are valid until the next call.
+func (p *peeker) cstring(addr uint64) (s []byte, ok bool) {
+	if addr == 0 {
+		return nil, false
+	}
+	p.buf = p.buf[:0]
+	for len(p.buf) < maxName {
+		n := pageSize - int(addr%pageSize) // never over the end of a page
+		got, _, errno := unix.Syscall(unix.SYS_WRITE, uintptr(p.w), uintptr(addr), uintptr(n))
+		if errno != 0 || got == 0 {
+			return nil, false
+		}
+		at := len(p.buf)
+		if cap(p.buf) < at+n {
+			p.buf = append(p.buf, make([]byte, n)...)[:at]
+		}
+		chunk := p.buf[at : at+int(got)]
+		for read := 0; read < len(chunk); {
+			m, err := unix.Read(p.r, chunk[read:])
+			if err == unix.EINTR {
+				continue
+			}
+			if err != nil || m == 0 {
+				return nil, false
+			}
+			read += m
+		}
+		p.buf = p.buf[:at+len(chunk)]
+		if i := bytes.IndexByte(chunk, 0); i >= 0 {
+			return p.buf[:at+i], true
+		}
+		addr += uint64(got)
+	}
+	return p.buf[:maxName], true
+}
