@@ -176,6 +176,11 @@ func nsBase(t testing.TB, tr *jsonTrace) int64 {
 // importPair imports a pair's dump and returns the trace as it would be written.
 func importPair(t testing.TB, name string, o ImportOptions, compat chrome.Compat) *jsonTrace {
 	t.Helper()
+	return parseTrace(t, importText(t, name, o, compat))
+}
+
+func importText(t testing.TB, name string, o ImportOptions, compat chrome.Compat) []byte {
+	t.Helper()
 	o.APIVersion, o.Host = pairsAPI, pairFile(name, ".kineto.json.gz")
 	o.Buffers, o.Names = pairFile(name, ".cupti.gz"), pairFile(name, ".names.tsv.gz")
 	tr, err := ImportCUPTI(o)
@@ -186,7 +191,7 @@ func importPair(t testing.TB, name string, o ImportOptions, compat chrome.Compat
 	if err := chrome.Write(&out, tr, chrome.Options{Compat: compat, TraceName: name}); err != nil {
 		t.Fatal(err)
 	}
-	return parseTrace(t, out.Bytes())
+	return out.Bytes()
 }
 
 // TestPairs holds imports of the recordings against torch.profiler's own traces
