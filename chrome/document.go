@@ -193,7 +193,7 @@ func (r *renderer) row(dst []byte, row *timeline.Row, ids string) []byte {
 		switch row.Kind {
 		case timeline.RowStream, timeline.RowSync:
 			index = int64(row.Stream)
-		case timeline.RowThread, timeline.RowOverhead:
+		case timeline.RowThread, timeline.RowOverhead, timeline.RowContextSync:
 			index = row.TID
 		default:
 			return dst
@@ -219,18 +219,25 @@ func (r *renderer) rowName(row *timeline.Row) string {
 		}
 		name := "stream " + utoa(row.Stream)
 		if row.Kind == timeline.RowSync {
-			return name + " (sync)"
+			return name + " (sync)" + lane(row)
 		}
-		if row.Lane > 0 {
-			name += " (" + strconv.Itoa(int(row.Lane)+1) + ")"
-		}
-		return name + " "
+		return name + lane(row) + " "
+	case timeline.RowContextSync:
+		return "context (sync)" + lane(row)
 	case timeline.RowOverhead:
 		if row.Name == "" {
 			return r.dialect.overheadProcess
 		}
 	}
 	return row.Name
+}
+
+// lane tells the further rows of a row apart.
+func lane(row *timeline.Row) string {
+	if row.Lane == 0 {
+		return ""
+	}
+	return " (" + strconv.Itoa(int(row.Lane)+1) + ")"
 }
 
 // meta begins a metadata event, up to its arguments.

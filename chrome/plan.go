@@ -247,7 +247,7 @@ func (p *plan) rowTexts() {
 		}
 	}
 	rank := func(r *timeline.Row) int {
-		if r.Kind == timeline.RowStream || r.Kind == timeline.RowSync {
+		if r.Kind == timeline.RowStream || r.Kind == timeline.RowSync || r.Kind == timeline.RowContextSync {
 			return 0
 		}
 		return 1

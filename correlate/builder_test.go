@@ -297,10 +297,14 @@ func TestSyncs(t *testing.T) {
 		has    bool
 		stream uint32
 		tid    int64
-	}{{"first", true, 7, 1_000_008}, {"second", true, 9, 1_000_008 + laneRow}, {"unseen", false, 0, 1_000_008 + 2*laneRow}, {"context", false, 0, contextRow}} {
+		kind   timeline.RowKind
+	}{
+		{"first", true, 7, 1_000_008, timeline.RowSync}, {"second", true, 9, 1_000_008 + laneRow, timeline.RowSync},
+		{"unseen", false, 0, 1_000_008 + 2*laneRow, timeline.RowSync}, {"context", false, 0, contextRow, timeline.RowContextSync},
+	} {
 		e := w.find(t, c.name)
 		d, r := w.t.Syncs.At(e.Detail), w.t.Rows[e.Row]
-		if d.HasSource != c.has || d.SourceStream != c.stream || r.TID != c.tid || r.PID != 3 || r.Kind != timeline.RowSync {
+		if d.HasSource != c.has || d.SourceStream != c.stream || r.TID != c.tid || r.PID != 3 || r.Kind != c.kind {
 			t.Errorf("%s: %+v on row %+v", c.name, d, r)
 		}
 	}

@@ -12,6 +12,10 @@ import (
 // clocks together.
 var ErrNoFit = errors.New("cannot fit the device clock to the host's")
 
+// maxOutside is the part of the calls that may lie outside their operators after
+// a fit. A host trace of the same run has none, but for a few at a jump of a clock.
+const maxOutside = 0.05
+
 // Fit asks for a linear clock fitted so that every API call lies inside the
 // operator that its External id names.
 type Fit struct {
@@ -33,7 +37,7 @@ type constraint struct {
 func (b *Builder) fit() (Clock, error) {
 	cs, t0, ns0 := b.constraints()
 	if len(cs) == 0 {
-		return nil, fmt.Errorf("%w: no API call's External id names an operator of the host trace; give the length of a tick and record with operators", ErrNoFit)
+		return nil, fmt.Errorf("%w: no API call's External id names an operator of the host trace (a session without CPU activities has none); import without a host trace", ErrNoFit)
 	}
 	slope := b.o.Fit.NSPerTick
 	if slope == 0 {
@@ -44,12 +48,17 @@ func (b *Builder) fit() (Clock, error) {
 		slope = widest(cs, guess/4, guess*4)
 	}
 	lo, hi := offsets(cs, slope)
+	outside := b.outside(cs, slope, (lo+hi)/2)
+	if float64(outside) > maxOutside*float64(len(cs)) {
+		return nil, fmt.Errorf("%w: with the best fit (%.6g ns a tick) %d of %d calls lie outside the operators that their External ids name; is the host trace of another run, or the tick another?",
+			ErrNoFit, slope, outside, len(cs))
+	}
+	if outside > 0 {
+		b.noted["calls_outside_their_operator_after_fit"] = outside
+	}
 	if c := b.t.Completeness; c != nil {
 		u := math.Abs(hi-lo) / 2
 		c.Clock = timeline.Clock{Source: "fit", NSPerTick: slope, UncertaintyNS: &u}
-		if hi < lo {
-			b.noted["calls_outside_their_operator_after_fit"] = b.outside(cs, slope, (lo+hi)/2)
-		}
 	}
 	return Linear{T0: t0, NS0: ns0 + int64(math.Round((lo+hi)/2)), Slope: slope}, nil
 }

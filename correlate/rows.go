@@ -65,7 +65,7 @@ func (b *Builder) deviceRow(e *timeline.Event) timeline.Row {
 	case b.o.KinetoRows:
 		r.Kind = timeline.RowStream
 	case p.Has&event.HasStream == 0:
-		r.TID = contextRow
+		r.TID, r.Kind = contextRow, timeline.RowContextSync
 	default:
 		r.TID += syncRow
 	}

@@ -10,6 +10,12 @@ import (
 // mapClock turns the tracer's times into nanoseconds since the epoch.
 func (b *Builder) mapClock() error {
 	clock := b.o.Clock
+	if c := b.t.Completeness; c != nil && c.Clock.Source == "" {
+		c.Clock.Source = "realtime"
+		if l, ok := clock.(Linear); ok {
+			c.Clock = timeline.Clock{Source: "ticks", NSPerTick: l.Slope}
+		}
+	}
 	if b.o.Fit != nil {
 		fitted, err := b.fit()
 		if err != nil {

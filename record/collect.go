@@ -263,12 +263,15 @@ func (c *collector) finish(r *spool.Reader, size int64) (*timeline.Trace, error)
 	damage := r.Damage()
 	rec := &timeline.Completeness{
 		Tool: version.Full(), Tracer: h.Binding.Tracer, Library: c.binding.Path, How: c.binding.How, API: c.binding.APIVersion,
-		Requested: h.Requested, ExitCode: c.o.ExitCode, Signal: c.o.Signal, Ended: "cut",
+		Requested: h.Requested, ExitCode: c.o.ExitCode, Signal: c.o.Signal, Ended: timeline.EndCut,
 		Spool: &timeline.SpoolCounts{Frames: c.frames, BadFrames: damage.Frames + damage.Missing, TornBytes: torn, Bytes: size},
 	}
 	t.Completeness = rec
 	if c.end != nil {
-		rec.Ended = c.end.Reason
+		rec.Ended = timeline.Ending(c.end.Reason)
+		if rec.Ended == timeline.EndExit || rec.Ended == timeline.EndStop {
+			rec.Flushed = &c.end.Flushed
+		}
 	}
 	if torn > 0 {
 		c.diagnose(fmt.Sprintf("the last %d bytes of the spool were cut: %s", torn, reason))
@@ -297,6 +300,7 @@ func (c *collector) finish(r *spool.Reader, size int64) (*timeline.Trace, error)
 		}
 	}
 	t.Metadata = append(t.Metadata, versions(c.binding)...)
+	rec.Judge()
 	return t, nil
 }
 

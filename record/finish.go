@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/flagos-ai/flagos-trace/chrome"
+	"github.com/flagos-ai/flagos-trace/internal/outfile"
 	"github.com/flagos-ai/flagos-trace/internal/version"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
@@ -124,7 +125,6 @@ func (f *finisher) writeEmpty() error {
 		Completeness: &timeline.Completeness{
 			Tool:     version.Full(),
 			Tracer:   "none",
-			Clock:    timeline.Clock{Source: "realtime"},
 			Received: map[string]uint64{},
 			Written:  map[string]uint64{},
 			Signal:   f.ended.signal,
@@ -135,11 +135,12 @@ func (f *finisher) writeEmpty() error {
 	if f.ended.signal == "" {
 		t.Completeness.ExitCode = &f.ended.code
 	}
+	t.Completeness.Judge()
 	return f.write(t, f.options.Output, f.ended.pid)
 }
 
 func (f *finisher) write(t *timeline.Trace, name string, pid int) error {
-	if f.options.NoClobber && !isStream(name) {
+	if f.options.NoClobber && !outfile.IsStream(name) {
 		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%w: %s; the trace of process %d is not written", ErrExists, name, pid)
 		}
@@ -166,17 +167,14 @@ func writeSummary(name string, s *Summary) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.tmp")
-	if err != nil {
-		return fmt.Errorf("cannot write the summary: %w", err)
-	}
-	_, err = tmp.Write(append(data, '\n'))
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
+	f, err := outfile.Create(name)
 	if err == nil {
-		err = os.Rename(tmp.Name(), name)
+		defer f.Abort()
+		if _, err = f.Write(append(data, '\n')); err == nil {
+			err = f.Commit()
+		}
 	}
 	if err != nil {
-		_ = os.Remove(tmp.Name()) // the first error is the one to tell
 		return fmt.Errorf("cannot write the summary: %w", err)
 	}
 	return nil

@@ -13,8 +13,22 @@ import (
 	"github.com/flagos-ai/flagos-trace/tracer/cupti"
 )
 
-// ErrOptions is returned for import options that contradict each other.
-var ErrOptions = errors.New("bad import options")
+// Errors of ImportCUPTI.
+var (
+	// ErrOptions: import options contradict each other.
+	ErrOptions = errors.New("bad import options")
+	// ErrClock: the times in the dump cannot be what the options say.
+	ErrClock = errors.New("wrong clock")
+	// ErrNoOverlap: nothing of the dump lies in the host trace's window.
+	ErrNoOverlap = errors.New("the dump and the host trace have no time in common")
+)
+
+// plausible times, ns since the epoch: 2001 to 2100. A CUPTI on another clock
+// counts from the machine's start.
+const (
+	earliest = 980_000_000_000_000_000
+	latest   = 4_100_000_000_000_000_000
+)
 
 // ImportOptions say how to read a dump of CUPTI's activity buffers.
 type ImportOptions struct {
@@ -43,7 +57,7 @@ type ImportOptions struct {
 // trace of what could be read, and says in its Completeness what was lost.
 func ImportCUPTI(o ImportOptions) (*timeline.Trace, error) {
 	t := &timeline.Trace{Completeness: &timeline.Completeness{
-		Tool: version.Full(), Tracer: cupti.Name, API: o.APIVersion, Ended: "dump",
+		Tool: version.Full(), Tracer: cupti.Name, API: o.APIVersion, Ended: timeline.EndDump,
 	}}
 	join, err := o.joining()
 	if err != nil {
@@ -75,9 +89,21 @@ func ImportCUPTI(o ImportOptions) (*timeline.Trace, error) {
 	b := correlate.New(t)
 	rec := t.Completeness
 	lostBuffers := 0
+	var timed, odd uint64
+	var example uint64
+	add := func(e *event.Event) {
+		if e.Start != 0 {
+			timed++
+			if e.Start < earliest || e.Start > latest {
+				odd++
+				example = e.Start
+			}
+		}
+		b.Add(e)
+	}
 	err = readDump(o.Buffers, func(off int64, data []byte) error {
 		in := tracer.Buffer{Data: data, Origin: fmt.Sprintf("%s: buffer at byte %d", o.Buffers, off), Forced: true}
-		if err := d.Decode(in, b.Add); err != nil {
+		if err := d.Decode(in, add); err != nil {
 			if lostBuffers++; lostBuffers <= maxDiagnoses {
 				rec.Diagnoses = append(rec.Diagnoses, err.Error())
 			}
@@ -87,7 +113,7 @@ func ImportCUPTI(o ImportOptions) (*timeline.Trace, error) {
 	switch {
 	case errors.Is(err, ErrTruncatedDump) && d.Report().Buffers > 0:
 		rec.Diagnoses = append(rec.Diagnoses, err.Error())
-		rec.Ended = "cut"
+		rec.Ended = timeline.EndCut
 	case err != nil:
 		return nil, err
 	}
@@ -97,9 +123,23 @@ func ImportCUPTI(o ImportOptions) (*timeline.Trace, error) {
 			o.Buffers, r.Bytes, o.APIVersion, r.Dropped, r.LostBytes)
 	}
 	report(rec, r)
-	rec.Clock = timeline.Clock{Source: "realtime"}
+	if r.LostBytes > 0 {
+		rec.Diagnoses = append(rec.Diagnoses, fmt.Sprintf("%d of %d bytes could not be decoded: is %d really the API version of the library that wrote them?",
+			r.LostBytes, r.Bytes, o.APIVersion))
+	}
+	if _, isRealtime := join.Clock.(correlate.Realtime); isRealtime && join.Fit == nil && odd > 0 {
+		if odd*10 >= timed*9 {
+			return nil, fmt.Errorf("%s: %w: its times, such as %d, are not nanoseconds since the Unix epoch; fit them to a host trace, or give the length of a tick",
+				o.Buffers, ErrClock, example)
+		}
+		rec.Diagnoses = append(rec.Diagnoses, fmt.Sprintf("%d of %d records, one at %d, are not on CLOCK_REALTIME like the rest: another profiler had replaced the library's clock; their times are wrong",
+			odd, timed, example))
+	}
 	if err := b.Finish(join); err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Buffers, err)
+	}
+	if out := rec.Dropped[timeline.DropOutOfWindow]; o.Host != "" && out > 0 && out+rec.Dropped[timeline.DropFiltered] >= timed {
+		return nil, fmt.Errorf("%s: %w (%s): are they of one run, and is the clock right?", o.Buffers, ErrNoOverlap, o.Host)
 	}
 	if t.Process.PID == 0 {
 		t.Process.PID = firstProcess(t)
@@ -107,12 +147,13 @@ func ImportCUPTI(o ImportOptions) (*timeline.Trace, error) {
 	if !hasMetadata(t, "cupti_version") {
 		t.Metadata = append(t.Metadata, versions(tracer.BindingInfo{APIVersion: o.APIVersion})...)
 	}
+	rec.Judge()
 	return t, nil
 }
 
 // joining turns the clock's options into correlate's.
 func (o *ImportOptions) joining() (correlate.Options, error) {
-	j := correlate.Options{KinetoRows: o.KinetoRows, Clock: o.clock}
+	j := correlate.Options{KinetoRows: o.KinetoRows, Clock: correlate.Realtime{}}
 	switch o.Clock {
 	case "", "realtime":
 	case "fit":
@@ -133,7 +174,7 @@ func (o *ImportOptions) joining() (correlate.Options, error) {
 		return j, fmt.Errorf("%w: a clock can only be fitted to a host trace", ErrOptions)
 	}
 	if o.clock != nil {
-		j.Fit = nil
+		j.Clock, j.Fit = o.clock, nil
 	}
 	return j, nil
 }

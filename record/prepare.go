@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/flagos-ai/flagos-trace/internal/outfile"
 	"github.com/flagos-ai/flagos-trace/tracer"
 )
 
@@ -74,20 +75,13 @@ func checkOutput(path string, noClobber bool) (string, error) {
 	return path, nil
 }
 
-// isStream reports whether the path is a device or a pipe, which is written to as
-// it is and never replaced.
-func isStream(path string) bool {
-	st, err := os.Stat(path)
-	return err == nil && !st.Mode().IsRegular() && !st.IsDir()
-}
-
 // makeSpoolDir makes a private folder for the spools: beside the output, where
 // there must be room anyway, or under the folder asked for. Its path is absolute
 // since the program may change its working directory.
 func makeSpoolDir(o *Options) (string, error) {
 	parent, pattern := o.SpoolDir, "flagos-trace-*"
 	switch {
-	case parent == "" && isStream(o.Output):
+	case parent == "" && outfile.IsStream(o.Output):
 		parent = os.TempDir()
 	case parent == "":
 		parent, pattern = filepath.Dir(o.Output), ".flagos-trace-*"

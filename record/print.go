@@ -122,11 +122,12 @@ func printKernels(b *bytes.Buffer, kernels []KernelTotal, width, top int) {
 func printCompleteness(b *bytes.Buffer, c *timeline.Completeness, said map[string]bool) {
 	a := explain(c)
 	switch {
-	case len(a.Lost) > 0:
+	case c.Verdict == timeline.Incomplete:
 		b.WriteString("  INCOMPLETE. Known to be missing:\n")
-	case len(a.Maybe) == 0 && (c.Ended == "exit" || c.Ended == "stop"):
-		// Of data without an orderly end nobody can know that it is all.
+	case c.Verdict == timeline.Complete:
 		b.WriteString("  complete: nothing is known to be missing\n")
+	default:
+		b.WriteString("  unknown whether it is complete:\n")
 	}
 	for _, line := range slices.Concat(a.Lost, a.Maybe) {
 		fmt.Fprintf(b, "  - %s\n", line)

@@ -8,6 +8,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/flagos-ai/flagos-trace/internal/outfile"
 )
 
 const spoolExt = ".spool"
@@ -70,7 +72,7 @@ func outputs(output string, spools []spoolFile, main int) []string {
 	used := map[string]bool{}
 	for i, s := range spools {
 		name := output
-		if isStream(output) {
+		if outfile.IsStream(output) {
 			names[i] = name
 			continue
 		}

@@ -39,9 +39,8 @@ type TraceSummary struct {
 	Events   map[string]uint64 `json:"events"`
 	Kernels  []KernelTotal     `json:"kernels"` // the longest first
 	Devices  []DeviceBusy      `json:"devices"`
-	// Lost is whether anything that happened inside the window is known to be
-	// missing; absent without a completeness record.
-	Lost         *bool                  `json:"lost,omitempty"`
+	// Verdict is that of the completeness record; absent without one.
+	Verdict      timeline.Verdict       `json:"verdict,omitempty"`
 	Completeness *timeline.Completeness `json:"completeness,omitempty"`
 }
 
@@ -75,8 +74,7 @@ func Summarize(t *timeline.Trace) TraceSummary {
 		Completeness: t.Completeness,
 	}
 	if c := t.Completeness; c != nil {
-		lost := c.Lost()
-		s.Lost = &lost
+		s.Verdict = c.Judge()
 	}
 	kernels := map[uint32]KernelTotal{}
 	work := map[uint32][]span{}

@@ -65,7 +65,7 @@ func sample() *timeline.Trace {
 
 func TestSummarize(t *testing.T) {
 	s := Summarize(sample())
-	if s.WindowNS != 1e6 || s.Events["kernel"] != 16 || s.Events["memcpy"] != 1 || s.Events["runtime"] != 1 || s.Lost != nil {
+	if s.WindowNS != 1e6 || s.Events["kernel"] != 16 || s.Events["memcpy"] != 1 || s.Events["runtime"] != 1 || s.Verdict != "" {
 		t.Errorf("%+v", s)
 	}
 	if k := s.Kernels[1]; k.Name != "gemm" || k.Calls != 2 || k.TotalNS != 200_100 || k.MeanNS != 100_050 {

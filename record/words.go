@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	"github.com/flagos-ai/flagos-trace/timeline"
@@ -47,11 +48,10 @@ func explain(c *timeline.Completeness) account {
 	}
 	if b := c.Buffers; b != nil {
 		if b.RecordsDropped != nil && *b.RecordsDropped > 0 {
-			a.Lost = append(a.Lost, grouped(*b.RecordsDropped)+" records dropped by the vendor's library")
+			a.Lost = append(a.Lost, plural(*b.RecordsDropped, "records dropped by the vendor's library"))
 		}
 		if b.Discarded > 0 {
-			a.Lost = append(a.Lost, fmt.Sprintf("%s buffers (%s) discarded because the program outran the spool",
-				grouped(b.Discarded), size(int64(b.BytesDiscarded))))
+			a.Lost = append(a.Lost, plural(b.Discarded, fmt.Sprintf("buffers (%s) discarded because the program outran the spool", size(int64(b.BytesDiscarded)))))
 		}
 		if b.WriteErrors > 0 || b.BytesUnwritten > 0 {
 			a.Lost = append(a.Lost, fmt.Sprintf("%s that could not be written in %s writes to the spool (is its disk full?)",
@@ -60,7 +60,7 @@ func explain(c *timeline.Completeness) account {
 	}
 	if s := c.Spool; s != nil {
 		if s.BadFrames > 0 {
-			a.Lost = append(a.Lost, grouped(s.BadFrames)+" damaged frames of the spool")
+			a.Lost = append(a.Lost, plural(s.BadFrames, "damaged frames of the spool"))
 		}
 		if s.TornBytes > 0 {
 			a.Lost = append(a.Lost, size(s.TornBytes)+" at the end of the spool, written only in part")
@@ -69,8 +69,15 @@ func explain(c *timeline.Completeness) account {
 			a.Lost = append(a.Lost, size(int64(s.LostBytes))+" of buffers that could not be decoded")
 		}
 	}
-	if c.Ended == "cut" {
-		a.Maybe = append(a.Maybe, "the process ended without handing over its last buffers; work of its last moments may be missing")
+	switch {
+	case c.Ended == timeline.EndUnavailable:
+		a.Lost = append(a.Lost, "everything: the vendor's library could not be used")
+	case c.Flushed != nil && !*c.Flushed:
+		a.Lost = append(a.Lost, "the last records: the vendor's library did not hand them over in time")
+	case c.Ended == timeline.EndCut:
+		a.Maybe = append(a.Maybe, "it ended without handing over its last records; work of the last 100 ms, or of a shorter life, may be missing")
+	case c.Ended == "":
+		a.Maybe = append(a.Maybe, "nothing was recorded")
 	}
 	for _, reason := range slices.Sorted(maps.Keys(c.Repaired)) {
 		if n := c.Repaired[reason]; n > 0 {
@@ -79,15 +86,30 @@ func explain(c *timeline.Completeness) account {
 	}
 	for _, reason := range slices.Sorted(maps.Keys(c.Unlinked)) {
 		if n := c.Unlinked[reason]; n > 0 {
-			a.Notes = append(a.Notes, fmt.Sprintf("%s %s events without a partner", grouped(n), reason))
+			a.Notes = append(a.Notes, plural(n, reason+" events whose API call was not recorded"))
 		}
 	}
 	return a
 }
 
 func counted(n uint64, reason string) string {
-	if text, ok := reasons[reason]; ok {
-		return grouped(n) + " " + text
+	text, ok := reasons[reason]
+	if !ok {
+		text = "records: " + reason
 	}
-	return grouped(n) + " records: " + reason
+	return plural(n, text)
+}
+
+// plurals finds the first noun of a text that follows a count.
+var plurals = regexp.MustCompile(`\b(record|call|span|kernel|id|event|buffer|frame|write)s\b`)
+
+// plural puts a count before a text in the plural, and its first noun into the
+// singular where the count is one.
+func plural(n uint64, text string) string {
+	if n == 1 {
+		if at := plurals.FindStringSubmatchIndex(text); at != nil {
+			text = text[:at[3]] + text[at[1]:]
+		}
+	}
+	return grouped(n) + " " + text
 }

@@ -4,13 +4,15 @@ package timeline
 // one, and every command that concludes something reads it first. Counts are of
 // records unless said otherwise; a count that is not known is absent.
 type Completeness struct {
+	// Verdict sums up the rest; the writer of a trace sets it with Judge.
+	Verdict   Verdict  `json:"verdict"`
 	Tool      string   `json:"tool"` // name and version of the writer
 	Tracer    string   `json:"tracer"`
 	Library   string   `json:"library,omitempty"`
 	How       string   `json:"library_found,omitempty"`
 	API       uint32   `json:"api_version,omitempty"`
 	Layout    string   `json:"layout_check,omitempty"` // "table", "learned", "mismatch"
-	Clock     Clock    `json:"clock"`
+	Clock     Clock    `json:"clock,omitzero"`
 	Requested []string `json:"requested,omitempty"`
 	// Received counts the records decoded, by kind; Written the events in this
 	// trace, by kind.
@@ -28,9 +30,10 @@ type Completeness struct {
 	Noted   map[string]uint64 `json:"noted,omitempty"`
 	Buffers *BufferCounts     `json:"buffers,omitempty"`
 	Spool   *SpoolCounts      `json:"spool,omitempty"`
-	// Ended says how the recording ended: "exit", "stop", or "cut" when the
-	// process ended without saying so.
-	Ended string `json:"ended,omitempty"`
+	// Ended says how the recording ended.
+	Ended Ending `json:"ended,omitempty"`
+	// Flushed says whether the library handed over its last records.
+	Flushed *bool `json:"flushed,omitempty"`
 	// ExitCode and Signal say how the program ended, where the recorder saw it.
 	ExitCode *int   `json:"exit_code,omitempty"`
 	Signal   string `json:"signal,omitempty"`
@@ -67,6 +70,42 @@ type SpoolCounts struct {
 	BadFrames uint64 `json:"bad_frames"`
 	TornBytes int64  `json:"torn_bytes"`
 	LostBytes uint64 `json:"undecoded_bytes"`
+}
+
+// Ending is how a recording ended.
+type Ending string
+
+// Endings.
+const (
+	EndExit        Ending = "exit"        // the process ended in an orderly way
+	EndStop        Ending = "stop"        // the program stopped the recording
+	EndCut         Ending = "cut"         // the process, or the data, ended without saying so
+	EndUnavailable Ending = "unavailable" // the vendor's library could not be used: nothing was recorded
+	EndDump        Ending = "dump"        // a dump of buffers was read to its end
+)
+
+// Verdict says what is known of what is missing.
+type Verdict string
+
+// Verdicts.
+const (
+	Complete   Verdict = "complete"   // nothing inside the window is missing
+	Incomplete Verdict = "incomplete" // something is known to be missing
+	Unknown    Verdict = "unknown"    // nothing is known to be missing, and nobody can know
+)
+
+// Judge sets Verdict from everything else and returns it.
+func (c *Completeness) Judge() Verdict {
+	orderly := c.Ended == EndExit || c.Ended == EndStop || c.Ended == EndDump
+	switch {
+	case c.Lost() || c.Ended == EndUnavailable || c.Flushed != nil && !*c.Flushed:
+		c.Verdict = Incomplete
+	case orderly:
+		c.Verdict = Complete
+	default:
+		c.Verdict = Unknown
+	}
+	return c.Verdict
 }
 
 // Lost reports whether anything that happened inside the window is missing.

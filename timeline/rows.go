@@ -5,11 +5,12 @@ type RowKind uint8
 
 // Kinds of rows.
 const (
-	RowThread   RowKind = iota // a host thread
-	RowStream                  // a stream of a device
-	RowSync                    // waits that concern a stream, in host time
-	RowOverhead                // the tracer's own time
-	RowOther                   // a row of a trace that was read
+	RowThread      RowKind = iota // a host thread
+	RowStream                     // a stream of a device
+	RowSync                       // waits that concern a stream, in host time
+	RowContextSync                // waits for a whole context, in host time
+	RowOverhead                   // the tracer's own time
+	RowOther                      // a row of a trace that was read
 )
 
 // Row is one line of the trace: a (pid, tid) pair. In a Kineto trace a device

@@ -13,6 +13,7 @@ import (
 	"github.com/flagos-ai/flagos-trace/cmd/flagos-trace/internal/tracecheck"
 	"github.com/flagos-ai/flagos-trace/internal/fakegpu"
 	"github.com/flagos-ai/flagos-trace/record"
+	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
 // build makes the tool and the agent as a release does, once.
@@ -168,7 +169,7 @@ func TestEverythingArrives(t *testing.T) {
 				t.Fatal(err)
 			}
 			tr := s.only(t)
-			if tr.Lost == nil || *tr.Lost || tr.Completeness.Ended != "exit" {
+			if tr.Verdict != timeline.Complete || tr.Completeness.Ended != "exit" {
 				t.Errorf("completeness: %+v", tr.Completeness)
 			}
 			if want.Launches == 0 || tr.Events["kernel"] != want.Launches+want.GraphKernels ||
@@ -191,7 +192,7 @@ func TestEnds(t *testing.T) {
 		flags  []string
 		status int
 		traces int
-		ended  string // of the first trace
+		ended  timeline.Ending // of the first trace
 	}{
 		{"exit status", []string{"--exit-code", "5"}, 5, 1, "exit"},
 		{"forked child", []string{"--fork"}, 0, 1, "exit"},

@@ -10,7 +10,7 @@ import (
 // floors below its own; the exceptions stand in sideways. "/*" stands for every
 // package below a folder.
 var layers = [][]string{
-	{"internal/version"},
+	{"internal/version", "internal/outfile"},
 	{"event"},
 	{"timeline", "tracer"},
 	{"chrome", "spool", "occupancy", "tracer/*"},
@@ -38,13 +38,13 @@ var arrows = map[string][]string{
 	"tracer/dl":         {},
 	"spool":             {"tracer"},
 	"occupancy":         {},
-	"chrome":            {"event", "occupancy", "timeline"},
+	"chrome":            {"event", "internal/outfile", "occupancy", "timeline"},
 	"correlate":         {"chrome", "event", "timeline"},
 	"agent":             {"internal/version", "spool", "tracer", "tracer/dl"},
 	"host":              {"chrome", "event", "timeline"},
-	"record":            {"chrome", "correlate", "event", "host", "internal/version", "spool", "timeline", "tracer", "tracer/cupti"},
+	"record":            {"chrome", "correlate", "event", "host", "internal/outfile", "internal/version", "spool", "timeline", "tracer", "tracer/cupti"},
 
-	"cmd/flagos-trace":                     {"chrome", "cmd/flagos-trace/internal/tracecheck", "internal/version", "record", "tracer"},
+	"cmd/flagos-trace":                     {"chrome", "cmd/flagos-trace/internal/tracecheck", "internal/version", "record", "timeline", "tracer"},
 	"cmd/flagos-trace/internal/tracecheck": {},
 	"cmd/libflagos-trace":                  {"agent", "spool", "tracer", "tracer/cupti/bind"},
 
@@ -52,6 +52,7 @@ var arrows = map[string][]string{
 	"internal/gen/cuptilayout":           {},
 	"internal/fakegpu":                   {},
 	"internal/fakegpu/cmd/build-fakegpu": {"internal/fakegpu"},
+	"internal/outfile":                   {},
 	"internal/version":                   {},
 }
 

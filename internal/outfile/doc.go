@@ -1,0 +1,13 @@
+// Package outfile writes a result to a place a user named, whole or not at all.
+//
+// A regular file is written under a temporary name in its own folder and renamed
+// when complete; a symbolic link is followed, a dangling one too. What is not a
+// regular file (a pipe, /dev/stdout, /dev/null) is written to as it is and never
+// replaced.
+//
+// Life cycle: Create; write; then Commit, or Abort. Abort after Commit does
+// nothing, so it can be deferred.
+//
+// Trap: /dev/stdout is a link to a link that names no path where it is a pipe:
+// whether something exists is asked of the system (stat), not of its name.
+package outfile

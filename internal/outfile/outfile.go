@@ -1,0 +1,96 @@
+package outfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrFolder is returned for a path that is a folder.
+var ErrFolder = errors.New("it is a folder: name a file in it")
+
+// File is a result being written.
+type File struct {
+	*os.File
+	target string // where a temporary file goes; "" for what is written directly
+}
+
+// IsStream reports whether path is something that is written to directly: there
+// is something, and it is neither a regular file nor a folder.
+func IsStream(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && !st.Mode().IsRegular() && !st.IsDir()
+}
+
+// Create opens path for writing.
+func Create(path string) (*File, error) {
+	st, err := os.Stat(path)
+	switch {
+	case err == nil && st.IsDir():
+		return nil, fmt.Errorf("%s: %w", path, ErrFolder)
+	case err == nil && !st.Mode().IsRegular():
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		return &File{File: f}, err
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	target, err := resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	for i := 0; ; i++ {
+		name := fmt.Sprintf("%s.%d-%d.tmp", target, os.Getpid(), i)
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if err == nil {
+			return &File{File: f, target: target}, nil
+		}
+		if !errors.Is(err, fs.ErrExist) || i > 1000 {
+			return nil, err
+		}
+	}
+}
+
+// maxLinks bounds a chain of links, as the system does.
+const maxLinks = 40
+
+// resolve follows links to the file they name, which need not exist.
+func resolve(path string) (string, error) {
+	for range maxLinks {
+		link, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // no link: the place itself
+		}
+		if !filepath.IsAbs(link) {
+			link = filepath.Join(filepath.Dir(path), link)
+		}
+		path = link
+	}
+	return "", fmt.Errorf("%s: more than %d symbolic links", path, maxLinks)
+}
+
+// Commit closes the file and gives it its name.
+func (f *File) Commit() error {
+	err := f.Close()
+	if f.target == "" {
+		return err
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), f.target)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	f.target = ""
+	return err
+}
+
+// Abort closes the file and removes what was written of it.
+func (f *File) Abort() {
+	f.Close()
+	if f.target != "" {
+		os.Remove(f.Name())
+		f.target = ""
+	}
+}

@@ -1,0 +1,117 @@
+package outfile
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	f, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Abort()
+	if _, err := io.WriteString(f, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func files(t *testing.T, dir string) int {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	plain, link, dangling := filepath.Join(dir, "plain"), filepath.Join(dir, "link"), filepath.Join(dir, "dangling")
+	for l, to := range map[string]string{link: "plain", dangling: filepath.Join(dir, "made")} {
+		if err := os.Symlink(to, l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, plain, "old")
+	write(t, link, "new")
+	write(t, dangling, "made")
+	for path, want := range map[string]string{plain: "new", filepath.Join(dir, "made"): "made"} {
+		if got, _ := os.ReadFile(path); string(got) != want {
+			t.Errorf("%s holds %q, want %q", path, got, want)
+		}
+	}
+	for _, l := range []string{link, dangling} {
+		if st, err := os.Lstat(l); err != nil || st.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("%s is no link any more", l)
+		}
+	}
+	if n := files(t, dir); n != 4 {
+		t.Errorf("%d files, want 4", n)
+	}
+	if _, err := Create(dir); !errors.Is(err, ErrFolder) {
+		t.Errorf("a folder: %v", err)
+	}
+	loop := filepath.Join(dir, "loop")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(loop); err == nil {
+		t.Error("a loop of links was followed to its end")
+	}
+}
+
+func TestAbort(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	write(t, path, "old")
+	f, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(f, "half")
+	f.Abort()
+	if got, _ := os.ReadFile(path); string(got) != "old" || files(t, dir) != 1 {
+		t.Errorf("after Abort: %q and %d files", got, files(t, dir))
+	}
+}
+
+// A pipe under /dev/fd, as a shell's /dev/stdout is, is written to and stays.
+func TestPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	link := filepath.Join(t.TempDir(), "stdout")
+	if err := os.Symlink("/proc/self/fd/"+strconv.Itoa(int(w.Fd())), link); err != nil {
+		t.Fatal(err)
+	}
+	if !IsStream(link) {
+		t.Error("a pipe is no stream")
+	}
+	write(t, link, "text")
+	w.Close()
+	got, err := io.ReadAll(r)
+	if err != nil || string(got) != "text" {
+		t.Errorf("read %q, %v", got, err)
+	}
+	if st, err := os.Lstat(link); err != nil || st.Mode()&os.ModeSymlink == 0 {
+		t.Error("the link was replaced")
+	}
+}
+
+func TestDevNull(t *testing.T) {
+	write(t, os.DevNull, "text")
+	if !IsStream(os.DevNull) {
+		t.Fatal("/dev/null is no device any more")
+	}
+}
