@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/flagos-ai/flagos-trace/chrome"
+	"github.com/flagos-ai/flagos-trace/correlate"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
@@ -19,7 +20,7 @@ func importOf(t *testing.T, buffers []byte, change func(*ImportOptions)) (*timel
 	if err := os.WriteFile(file, buffers, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	o := ImportOptions{APIVersion: pairsAPI, Buffers: file, Names: pairFile("basic", ".names.tsv.gz")}
+	o := ImportOptions{APIVersion: pairsAPI, Buffers: file, Names: pairFile("basic", ".names.tsv.gz"), Clock: "ticks", NSPerTick: 0.47619}
 	if change != nil {
 		change(&o)
 	}
@@ -52,7 +53,11 @@ func TestImportOfBadInput(t *testing.T) {
 		{"too old a version", whole, func(o *ImportOptions) { o.APIVersion = 5 }, nil, []string{"5", "17"}},
 		{"no such clock", whole, func(o *ImportOptions) { o.Clock = "sundial" }, ErrOptions, []string{"sundial"}},
 		{"fit to nothing", whole, func(o *ImportOptions) { o.Clock = "fit" }, ErrOptions, []string{"host"}},
-		{"ticks of no length", whole, func(o *ImportOptions) { o.Clock = "ticks" }, ErrOptions, []string{"0 ns"}},
+		{"ticks of no length", whole, func(o *ImportOptions) { o.NSPerTick = 0 }, ErrOptions, []string{"0 ns"}},
+		{"ticks taken for nanoseconds", whole, func(o *ImportOptions) { o.Clock = "realtime" }, ErrClock, []string{"not nanoseconds"}},
+		{"host trace of another run", whole, func(o *ImportOptions) {
+			o.Clock, o.Host = "fit", pairFile("train", ".kineto.json.gz")
+		}, correlate.ErrNoFit, []string{"another run"}},
 		{"host is cut", whole, func(o *ImportOptions) { o.Host = noJSON }, nil, []string{noJSON}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

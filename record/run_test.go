@@ -390,7 +390,7 @@ func TestTorn(t *testing.T) {
 	if c := r.Summary.Traces[0].Completeness; c.Ended != "cut" {
 		t.Errorf("ended: %q", c.Ended)
 	}
-	if !strings.Contains(said.String(), "last moments may be missing") || strings.Contains(said.String(), "complete:") {
+	if !strings.Contains(said.String(), "may be missing") || strings.Contains(said.String(), "nothing is known to be missing") {
 		t.Errorf("said:\n%s", said.String())
 	}
 }
