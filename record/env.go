@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"os"
 	"strings"
 )
 
@@ -51,6 +52,9 @@ func childEnv(env []string, agent, dir string, o *Options) ([]string, error) {
 			return nil, fmt.Errorf("%w: %s is set to %s, and the driver loads one library only. "+
 				"Unset it to record, or use --chain to have flagos-trace load that library too (two users of one profiling library may disturb each other)",
 				ErrInjectionTaken, envInject, held)
+		}
+		if _, err := os.Stat(held); err != nil {
+			return nil, fmt.Errorf("%w: %s is set to %s, which cannot be loaded as well: %w", ErrInjectionTaken, envInject, held, err)
 		}
 		set[envChain] = held
 	}

@@ -129,7 +129,7 @@ func (f *finisher) writeEmpty() error {
 			Written:  map[string]uint64{},
 			Signal:   f.ended.signal,
 			Diagnoses: []string{"no process initialised a device driver that loads the agent, so nothing was recorded. " +
-				"If the program does use the device, run it again with " + envDebug + "=debug and read the log in the spool folder"},
+				"A program that does use a device may have lost " + envInject + " from its environment (sudo, env -i, a container), or its vendor's driver does not know it"},
 		},
 	}
 	if f.ended.signal == "" {

@@ -125,8 +125,8 @@ func TestEnvironment(t *testing.T) {
 		{"none is free", []string{envInject + "=none"}, nil, []string{envInject + "=" + agentStub(t)}, []string{envChain}},
 		{"empty is free", []string{envInject + "="}, nil, []string{envInject + "=" + agentStub(t)}, []string{envChain}},
 		{"stale chain", []string{envChain + "=/old.so"}, nil, nil, []string{envChain}},
-		{"chain", []string{envInject + "=/their.so"}, map[string]any{"Chain": true},
-			[]string{envInject + "=" + agentStub(t), envChain + "=/their.so"}, nil},
+		{"chain", []string{envInject + "=" + agentStub(t)}, map[string]any{"Chain": true},
+			[]string{envInject + "=" + agentStub(t), envChain + "=" + agentStub(t)}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cmd := recorder(t, dir, c.options, "env")
@@ -183,6 +183,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"held", []string{envInject + "=/their.so"}, nil, []string{"/their.so", "--chain", "Unset it"}},
 		{"nested", []string{envInject + "=/x/" + agentName, envDir + "=/y"}, map[string]any{"Chain": true}, []string{"under flagos-trace record already"}},
+		{"chain to nothing", []string{envInject + "=/no/such.so"}, map[string]any{"Chain": true}, []string{envInject, "/no/such.so"}},
 		{"missing agent", []string{envAgent + "=/no/such.so"}, nil, []string{envAgent, "/no/such.so", "no such file"}},
 		{"wrong agent", []string{envAgent + "=" + notAgent}, nil, []string{envAgent, notAgent}},
 		{"agent nowhere", []string{envAgent + "="}, nil, []string{"looked for", filepath.Join("lib", agentName), envAgent}},

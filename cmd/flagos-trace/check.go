@@ -24,9 +24,11 @@ func newCheck() *cobra.Command {
 		Long: `Read each trace with a strict JSON parser and check what viewers rely on: every
 event has a phase; spans have a name, a category, a row, a time and a length that
 is not negative; spans of one row nest or lie side by side; arrows have both ends,
-each on a span. Compressed traces are recognized by their content.
+each on a span. Compressed traces are recognized by their content; - is standard
+input.
 
-The rules are those of this tool's own traces; other writers' may break some.
+The rules are those of this tool's own traces. Those of other writers may break
+some, and so may those written with --compat kineto, which keeps Kineto's rows.
 
 Exit status:
   0    every trace keeps the rules
@@ -56,11 +58,14 @@ Exit status:
 
 // checkFile prints the findings about a file and reports whether there are none.
 func checkFile(w io.Writer, name string) (bool, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return false, err
+	f := os.Stdin
+	if name != "-" {
+		var err error
+		if f, err = os.Open(name); err != nil {
+			return false, err
+		}
+		defer f.Close()
 	}
-	defer f.Close()
 	r, err := decompress(f)
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", name, err)

@@ -44,16 +44,16 @@ when flagos-trace itself was killed.`,
 			return checkFormat(api, compat)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.API, o.Compat = tracer.APILevel(api), compat == "kineto"
+			o.API, o.Compat, o.Output = tracer.APILevel(api), compat == "kineto", orStdout(o.Output)
 			o.Log, o.Width = cmd.ErrOrStderr(), width(os.Stderr)
 			_, err := record.FromSpool(args[0], o)
 			return fail(err)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.Output, "output", "o", "trace.json.gz", "`file` to write; compressed if it ends in .gz")
+	f.StringVarP(&o.Output, "output", "o", "trace.json.gz", "`file` to write, - for standard output; compressed if it ends in .gz")
 	f.StringVar(&api, "api", "", "`level` of API calls to keep of those recorded: minimal, kineto or all (default: as recorded)")
-	f.StringVar(&compat, "compat", "", "`kineto`: write exactly the fields that Kineto writes, its known errors included")
+	f.StringVar(&compat, "compat", "", "`kineto`: torch.profiler's own set of fields, numbers and rows, its known errors included")
 	f.BoolVar(&o.NoClobber, "no-clobber", false, "fail rather than replace a trace")
 	f.StringVar(&o.SummaryFile, "summary", "", "`file` to write the summary to, as JSON")
 	return cmd
@@ -88,8 +88,9 @@ cuptiGetVersion gave it, and decides how records are laid out.
 
 --clock says what the times in the buffers are:
   realtime  nanoseconds since the epoch
-  fit       some other clock, fitted to the events of the host trace (--host)
-  ticks:NS  ticks of NS nanoseconds each`,
+  fit       some other clock, fitted so that API calls lie inside the operators of
+            the host trace (--host) that their external ids name
+  ticks:NS  ticks of NS nanoseconds each; with --host only the offset is fitted`,
 		Example: `  flagos-trace import cupti --api-version 130001 --buffers buffers.bin --names names.tsv -o trace.json.gz`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := cobra.NoArgs(cmd, args); err != nil {
@@ -99,6 +100,8 @@ cuptiGetVersion gave it, and decides how records are laid out.
 			if o.Clock, o.NSPerTick, err = parseClock(clock); err != nil {
 				return err
 			}
+			o.KinetoRows = compat == "kineto"
+			output = orStdout(output)
 			if o.Clock == "fit" && o.Host == "" {
 				return errors.New("--clock fit needs --host: there is nothing to fit to")
 			}
@@ -133,14 +136,22 @@ cuptiGetVersion gave it, and decides how records are laid out.
 	f.StringVar(&o.Host, "host", "", "Kineto trace `file` whose operators and window to join with")
 	f.StringVar(&api, "api", string(tracer.APIKineto), "`level` of API calls to keep: minimal, kineto or all")
 	f.StringVar(&clock, "clock", "realtime", "`clock` of the buffers: realtime, fit or ticks:NS")
-	f.StringVarP(&output, "output", "o", "trace.json.gz", "`file` to write; compressed if it ends in .gz")
-	f.StringVar(&compat, "compat", "", "`kineto`: write exactly the fields that Kineto writes, its known errors included")
+	f.StringVarP(&output, "output", "o", "trace.json.gz", "`file` to write, - for standard output; compressed if it ends in .gz")
+	f.StringVar(&compat, "compat", "", "`kineto`: torch.profiler's own set of fields, numbers and rows, its known errors included")
 	for _, name := range []string{"api-version", "buffers"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {
 			panic(err) // the name above is wrong
 		}
 	}
 	return cmd
+}
+
+// orStdout turns the name "-" into that of standard output.
+func orStdout(name string) string {
+	if name == "-" {
+		return "/dev/stdout"
+	}
+	return name
 }
 
 // parseClock reads the value of --clock.

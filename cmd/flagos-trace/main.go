@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/flagos-ai/flagos-trace/internal/version"
 )
 
 // Exit statuses of every command. Those that only record has are described in
@@ -81,12 +83,14 @@ Exit status:
 record passes on the program's own status; see flagos-trace record --help.`,
 		Example: `  flagos-trace record -- python train.py
   flagos-trace check trace.json.gz`,
+		Version:           version.Full(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 		Args:              cobra.NoArgs,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(newRecord(), newImport(), newCheck(), newVersion())
 	return root
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -55,6 +57,13 @@ func newRecord() *cobra.Command {
 			if len(args) == 0 {
 				return record.ErrNoCommand
 			}
+			switch o.Output {
+			case "-", "/dev/stdout", "/dev/stderr":
+				return fmt.Errorf("-o %s: that is the command's own; name a file", o.Output)
+			}
+			if o.SummaryFile != "" && filepath.Clean(o.SummaryFile) == filepath.Clean(o.Output) {
+				return fmt.Errorf("--summary and -o are both %s", o.Output)
+			}
 			return checkFormat(api, compat)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -79,7 +88,7 @@ func newRecord() *cobra.Command {
 	f.StringVar(&api, "api", string(tracer.APIKineto), "`level` of API calls to record: minimal (launches, copies, waits), kineto (what torch.profiler shows) or all")
 	f.BoolVar(&noSync, "no-sync", false, "do not record waits and device events")
 	f.BoolVar(&o.Chain, "chain", false, "if CUDA_INJECTION64_PATH is set, load that library as well instead of refusing")
-	f.StringVar(&compat, "compat", "", "`kineto`: write exactly the fields that Kineto writes, its known errors included")
+	f.StringVar(&compat, "compat", "", "`kineto`: torch.profiler's own set of fields, numbers and rows, its known errors included")
 	f.StringVar(&o.SpoolDir, "spool-dir", "", "`folder` for the data of the running recording (default: that of the output)")
 	f.BoolVar(&o.KeepSpool, "keep-spool", false, "keep that data after the trace is written")
 	f.BoolVar(&o.NoClobber, "no-clobber", false, "fail rather than replace a trace")
