@@ -68,13 +68,40 @@ func (b *Builder) annotate() {
 	}
 	list := make([]*timeline.Event, 0, len(spans))
 	for _, s := range spans {
-		s.Start, s.End = s.Start-1, s.End+1
 		list = append(list, s)
 	}
 	slices.SortFunc(list, func(x, y *timeline.Event) int {
 		return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(y.End, x.End), cmp.Compare(x.External, y.External), cmp.Compare(x.Place, y.Place))
 	})
+	if b.o.KinetoRows {
+		pad(list, nil)
+	} else {
+		pad(list, func(e *timeline.Event) timeline.Place {
+			p := b.t.Places[e.Place]
+			p.Context = 0
+			return p
+		})
+	}
 	for _, s := range list {
 		b.t.Events.Add(*s)
+	}
+}
+
+// pad lets spans begin 1 ns before their work and end 1 ns after it. On a row
+// where one ends less than that before the next begins, the gap stays theirs:
+// otherwise they would overlap, and the later one would have to leave the row.
+func pad(list []*timeline.Event, row func(*timeline.Event) timeline.Place) {
+	last := map[timeline.Place]*timeline.Event{}
+	for _, s := range list {
+		start, end := s.Start, s.End
+		s.Start, s.End = start-1, end+1
+		if row == nil {
+			continue
+		}
+		k := row(s)
+		if p := last[k]; p != nil && p.End-1 <= start && p.End > s.Start {
+			p.End, s.Start = start, start
+		}
+		last[k] = s
 	}
 }

@@ -48,10 +48,11 @@ type Builder struct {
 	threads     map[thread]uint32
 	threadList  []thread
 	recordings  recordings
-	contexts    map[uint32]uint32 // context -> device
+	contexts    contexts
 	lastLaunch  event.Launch
 	lastID      uint32
 	haveLaunch  bool
+	copyNames   map[copyKey]uint32
 	dropped     map[string]uint64
 	noted       map[string]uint64
 	unlinked    map[string]uint64
@@ -60,7 +61,7 @@ type Builder struct {
 // New returns a builder that adds to t.
 func New(t *timeline.Trace) *Builder {
 	return &Builder{
-		t: t, first: uint32(t.Events.Len()), threads: map[thread]uint32{}, contexts: map[uint32]uint32{},
+		t: t, first: uint32(t.Events.Len()), threads: map[thread]uint32{}, copyNames: map[copyKey]uint32{},
 		dropped: map[string]uint64{}, noted: map[string]uint64{}, unlinked: map[string]uint64{},
 	}
 }
@@ -99,7 +100,7 @@ func (b *Builder) Add(e *event.Event) {
 		te.Detail = b.t.Calls.Add(timeline.CallDetail{CBID: e.CBID, ReturnValue: e.ReturnValue, Has: e.Has})
 		te.Row = b.thread(thread{e.PID, e.TID})
 	case event.Sync:
-		te.Detail = b.t.Syncs.Add(timeline.SyncDetail{Kind: e.SyncKind, Has: e.Has, EventID: e.EventID})
+		te.Detail = b.t.Syncs.Add(timeline.SyncDetail{Kind: e.SyncKind, Has: e.Has, EventID: e.EventID, SyncID: e.SyncID})
 		te.Place = b.t.Place(timeline.Place{Context: e.Context, Stream: e.Stream, Has: e.Has & event.HasStream})
 	case event.Overhead:
 	case event.ExternalCorrelation:
@@ -112,6 +113,12 @@ func (b *Builder) Add(e *event.Event) {
 		return
 	case event.DeviceEvent:
 		b.recordings.add(e)
+		if e.Has&event.HasDevice != 0 {
+			b.contexts.learn(e.Context, e.Device)
+		}
+		return
+	case event.Context:
+		b.contexts.learn(e.Context, e.Device)
 		return
 	default:
 		return
@@ -130,7 +137,7 @@ func (b *Builder) launch(l *event.Launch) uint32 {
 }
 
 func (b *Builder) place(e *event.Event) uint32 {
-	b.contexts[e.Context] = e.Device
+	b.contexts.learn(e.Context, e.Device)
 	return b.t.Place(timeline.Place{
 		Device: e.Device, Context: e.Context, Stream: e.Stream, Has: e.Has & (event.HasDevice | event.HasStream),
 	})

@@ -2,26 +2,67 @@ package correlate
 
 import "github.com/flagos-ai/flagos-trace/timeline"
 
-// indexCalls maps correlation ids to API calls: event index + 1. Where a runtime
-// call and a driver call inside it share an id, the outer one counts: it is the
-// one that the program made, and two arrows must never leave under one id.
+// indexCalls maps correlation ids to API calls: event index + 1. Where several
+// calls have one id only one counts, since two arrows must never leave under one
+// id: the outer one where they nest (a runtime call and the driver call inside
+// it), else the latest that began before the work.
 func (b *Builder) indexCalls() *index[uint32] {
 	calls := new(index[uint32])
+	several := map[uint64][]uint32{}
 	for i := b.first; i < uint32(b.t.Events.Len()); i++ {
 		e := b.t.Events.At(i)
 		if !e.Kind.IsAPI() || e.Correlation == 0 {
 			continue
 		}
 		if old := calls.get(e.Correlation); old != 0 {
-			o := b.t.Events.At(old - 1)
-			b.noted["correlation_of_two_calls"]++
-			if o.Start <= e.Start && o.End >= e.End {
-				continue
+			if several[e.Correlation] == nil {
+				several[e.Correlation] = []uint32{old - 1}
 			}
+			several[e.Correlation] = append(several[e.Correlation], i)
+			continue
 		}
 		calls.set(e.Correlation, i+1)
 	}
+	if len(several) > 0 {
+		work := b.firstWork(several)
+		for id, list := range several {
+			b.noted["correlation_of_several_calls"]++
+			calls.set(id, b.caller(list, work[id])+1)
+		}
+	}
 	return calls
+}
+
+// firstWork returns when the earliest device work of each id began.
+func (b *Builder) firstWork(ids map[uint64][]uint32) map[uint64]int64 {
+	first := map[uint64]int64{}
+	for i := b.first; i < uint32(b.t.Events.Len()); i++ {
+		e := b.t.Events.At(i)
+		if !e.Kind.OnDevice() || ids[e.Correlation] == nil {
+			continue
+		}
+		if t, ok := first[e.Correlation]; !ok || e.Start < t {
+			first[e.Correlation] = e.Start
+		}
+	}
+	return first
+}
+
+// caller chooses among calls of one correlation id the one that started work
+// which began at the given time.
+func (b *Builder) caller(calls []uint32, work int64) uint32 {
+	best := calls[0]
+	for _, i := range calls[1:] {
+		e, c := b.t.Events.At(best), b.t.Events.At(i)
+		switch {
+		case c.Start <= e.Start && c.End >= e.End: // c is around e
+			best = i
+		case e.Start <= c.Start && e.End >= c.End:
+		case e.Start > work && c.Start < e.Start, c.Start <= work && c.Start > e.Start:
+			best = i
+		}
+	}
+	return best
 }
 
 // link gives every event the External id of its correlation and marks the ends

@@ -40,9 +40,23 @@ func Demangle(symbol string) string {
 	return demangle.Filter(symbol)
 }
 
+// copyKey is what the name of a copy or a fill is made of.
+type copyKey struct {
+	fill     bool
+	kind     event.CopyKind
+	src, dst event.MemoryKind
+}
+
 func (b *Builder) copyName(e *event.Event) uint32 {
-	if e.Kind == event.Memset {
-		return b.t.Strings.ID("Memset (" + e.Dst.String() + ")")
+	k := copyKey{e.Kind == event.Memset, e.Copy, e.Src, e.Dst}
+	id, ok := b.copyNames[k]
+	if !ok {
+		name := fmt.Sprintf("Memcpy %s (%s -> %s)", e.Copy, e.Src, e.Dst)
+		if k.fill {
+			name = "Memset (" + e.Dst.String() + ")"
+		}
+		id = b.t.Strings.ID(name)
+		b.copyNames[k] = id
 	}
-	return b.t.Strings.ID(fmt.Sprintf("Memcpy %s (%s -> %s)", e.Copy, e.Src, e.Dst))
+	return id
 }

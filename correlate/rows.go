@@ -45,7 +45,9 @@ func (b *Builder) assignRows() {
 	for r := range onRow {
 		rows = append(rows, r)
 	}
-	slices.SortFunc(rows, func(x, y timeline.Row) int { return cmp.Or(cmp.Compare(x.PID, y.PID), cmp.Compare(x.TID, y.TID)) })
+	slices.SortFunc(rows, func(x, y timeline.Row) int {
+		return cmp.Or(cmp.Compare(x.PID, y.PID), cmp.Compare(x.TID, y.TID), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Stream, y.Stream))
+	})
 	for _, r := range rows {
 		b.layLanes(r, onRow[r])
 	}
@@ -64,6 +66,9 @@ func (b *Builder) deviceRow(e *timeline.Event) timeline.Row {
 		r.TID = kinetoNoStream
 	case b.o.KinetoRows:
 		r.Kind = timeline.RowStream
+	case p.Has&event.HasDevice == 0:
+		// No device's row: that would show a device that may not be there.
+		r = timeline.Row{PID: int64(b.t.Process.PID), TID: contextRow, Name: "waits (device unknown)", Kind: timeline.RowOther}
 	case p.Has&event.HasStream == 0:
 		r.TID, r.Kind = contextRow, timeline.RowContextSync
 	default:
@@ -85,6 +90,7 @@ func (b *Builder) layLanes(row timeline.Row, events []uint32) {
 		slices.SortFunc(events, inOrder)
 	}
 	var lanes []lane
+	next := 0
 	for _, i := range events {
 		e := at(i)
 		n := 0
@@ -94,13 +100,7 @@ func (b *Builder) layLanes(row timeline.Row, events []uint32) {
 			}
 		}
 		if n == len(lanes) {
-			r := row
-			r.Lane = uint16(n)
-			r.TID += int64(n) * laneRow
-			if row.Kind == timeline.RowOverhead {
-				r.TID = int64(n)
-			}
-			lanes = append(lanes, lane{row: b.t.Row(r)})
+			lanes = append(lanes, lane{row: b.laneRow(row, &next)})
 		}
 		e.Row = lanes[n].row
 		if b.o.KinetoRows {
@@ -109,6 +109,26 @@ func (b *Builder) layLanes(row timeline.Row, events []uint32) {
 		lanes[n].open = append(lanes[n].open, span{e.End, e.Kind == timeline.DeviceAnnotation})
 		if n > 0 {
 			b.noted["events_moved_to_a_lane"]++
+		}
+	}
+}
+
+// laneRow returns the row of the next lane. A pid and a tid that are a host
+// thread's already (process 7 beside device 7) are passed over, except among
+// Kineto's rows.
+func (b *Builder) laneRow(row timeline.Row, next *int) uint32 {
+	for {
+		r := row
+		r.Lane = uint16(*next)
+		step := int64(laneRow)
+		if row.Kind == timeline.RowOverhead {
+			step = 1
+		}
+		r.TID += int64(*next) * step
+		*next++
+		id := b.t.Row(r)
+		if b.o.KinetoRows || b.t.Rows[id].Kind == r.Kind {
+			return id
 		}
 	}
 }

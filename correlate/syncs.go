@@ -51,6 +51,17 @@ func (r *recordings) before(k eventKey, correlation uint64) (recording, bool) {
 	return list[n-1], true
 }
 
+// of returns the recording a wait waited for: the one the library names, even if
+// it was made in another context, else the latest one of the event.
+func (r *recordings) of(d *timeline.SyncDetail, context uint32, correlation uint64) (recording, bool) {
+	if d.Has&event.HasSyncID != 0 && d.SyncID != 0 {
+		if rec, ok := r.bySync[d.SyncID]; ok {
+			return rec, true
+		}
+	}
+	return r.before(eventKey{context, d.EventID}, correlation)
+}
+
 // joinSyncs finds the device of each wait and the recording it waited for.
 func (b *Builder) joinSyncs() {
 	b.recordings.sort()
@@ -69,17 +80,47 @@ func (b *Builder) joinSyncs() {
 		if d.Has&event.HasEventID == 0 {
 			continue
 		}
-		if rec, ok := b.recordings.before(eventKey{p.Context, d.EventID}, e.Correlation); ok {
+		if rec, ok := b.recordings.of(d, p.Context, e.Correlation); ok {
 			d.HasSource, d.SourceStream, d.SourceCorrelation = true, rec.stream, rec.correlation
 		}
 	}
 }
 
+// contexts maps contexts to devices. An id that stands for contexts of several
+// devices, as separate driver instances may give out, tells none.
+type contexts struct {
+	devices   map[uint32]uint32
+	ambiguous map[uint32]bool
+}
+
+func (c *contexts) learn(context, device uint32) {
+	old, ok := c.devices[context]
+	switch {
+	case !ok:
+		if c.devices == nil {
+			c.devices = map[uint32]uint32{}
+		}
+		c.devices[context] = device
+	case old != device:
+		if c.ambiguous == nil {
+			c.ambiguous = map[uint32]bool{}
+		}
+		c.ambiguous[context] = true
+	}
+}
+
+// device returns the context's device; known is false for a context never seen,
+// ok for one that tells no device.
+func (c *contexts) device(context uint32) (device uint32, known, ok bool) {
+	device, known = c.devices[context]
+	return device, known, known && !c.ambiguous[context]
+}
+
 // deviceOf returns the device of a context: from its device work, or because
 // there is only one device.
 func (b *Builder) deviceOf(context uint32) (uint32, bool) {
-	if dev, ok := b.contexts[context]; ok {
-		return dev, true
+	if dev, known, ok := b.contexts.device(context); known {
+		return dev, ok
 	}
 	if len(b.t.Devices) == 1 {
 		return b.t.Devices[0].ID, true

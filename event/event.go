@@ -16,12 +16,13 @@ const (
 	Sync                     // the host, or a stream, waited
 	DeviceEvent              // an event (a marker in a stream) was recorded
 	Overhead                 // time the tracer itself took
+	Context                  // a context was created on a device
 	NumKinds                 // number of kinds, for arrays indexed by Kind
 )
 
 var kindNames = [NumKinds]string{
 	"invalid", "kernel", "memcpy", "memcpy_peer", "memset", "runtime", "driver",
-	"external_correlation", "sync", "device_event", "overhead",
+	"external_correlation", "sync", "device_event", "overhead", "context",
 }
 
 // String returns the kind's name as it stands in completeness records.
@@ -88,7 +89,7 @@ type Event struct {
 	Name        uint32
 	Correlation uint64 // extended to 64 bits; 0 is "none"
 
-	// Device work and waits.
+	// Device work, waits, contexts.
 	Device, Context, Stream uint32
 
 	// Kernel.

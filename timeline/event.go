@@ -109,6 +109,7 @@ type SyncDetail struct {
 	Kind    event.SyncKind
 	Has     event.Fields
 	EventID uint32
+	SyncID  uint64 // of the recording waited for, where the library tells; 0: none
 	// Source is the recording of the event waited for, if it was seen.
 	HasSource         bool
 	SourceStream      uint32

@@ -66,6 +66,7 @@ func (d *Decoder) decodeAPI(rec []byte) bool {
 		return false
 	case !a.shown:
 		d.dropped[dropFiltered]++
+		d.epoch.commit(e.Correlation)
 		return false
 	}
 	if !d.span(u64(rec, o.start), u64(rec, o.end)) {
@@ -88,6 +89,7 @@ func (d *Decoder) decodeExternal(rec []byte) bool {
 		e.External = event.ExternalAnnotation
 	default:
 		d.dropped[dropForeignExternal]++
+		d.epoch.commit(e.Correlation)
 		return false
 	}
 	e.Kind = event.ExternalCorrelation
@@ -134,6 +136,13 @@ func (d *Decoder) decodeCudaEvent(rec []byte) bool {
 		e.SyncID = u64(rec, o.syncID)
 		e.Has |= event.HasSyncID
 	}
+	return true
+}
+
+func (d *Decoder) decodeContext(rec []byte) bool {
+	e := &d.ev
+	e.Kind, e.Has = event.Context, event.HasDevice
+	e.Context, e.Device = u32(rec, d.context.context), u32(rec, d.context.device)
 	return true
 }
 

@@ -49,6 +49,7 @@ type Decoder struct {
 	sync      syncOffsets
 	cudaEvent cudaEventOffsets
 	overhead  overheadOffsets
+	context   contextOffsets
 	limits    limits
 	overheads map[uint32]uint32 // overhead kind -> Strings id
 	syncNames [8]uint32
@@ -64,7 +65,13 @@ var _ tracer.Decoder = (*Decoder)(nil)
 const Name = "cupti"
 
 func init() {
-	tracer.Register(Name, func(c tracer.Config) (tracer.Decoder, error) { return NewDecoder(c) })
+	tracer.Register(Name, func(c tracer.Config) (tracer.Decoder, error) {
+		d, err := NewDecoder(c)
+		if err != nil {
+			return nil, err // and not a nil *Decoder, which would be no nil interface
+		}
+		return d, nil
+	})
 }
 
 // NewDecoder returns a decoder for one process's buffers. An API version older
@@ -124,6 +131,9 @@ func (d *Decoder) use(kind uint32, r revision, stride uint32) (err error) {
 	case KindCudaEvent:
 		d.cudaEvent, err = newCudaEventOffsets(r.fields)
 		st.decode = (*Decoder).decodeCudaEvent
+	case KindContext:
+		d.context, err = newContextOffsets(r.fields)
+		st.decode = (*Decoder).decodeContext
 	case KindOverhead:
 		d.overhead, err = newOverheadOffsets(r.fields)
 		st.decode = (*Decoder).decodeOverhead
@@ -150,9 +160,7 @@ func (d *Decoder) Stride(kind, bytes uint32) {
 		}
 	case KnownVersion(d.cfg.APIVersion) && expected != 0:
 		st.mismatch = true
-		d.report.Layout = "mismatch"
-		d.diagnose(fmt.Sprintf("layout check: CUPTI with API version %d writes %d-byte records of activity kind %d where %d bytes are expected; "+
-			"they are dropped. Is another library loaded under CUPTI's name?", d.cfg.APIVersion, bytes, kind, expected))
+		d.report.Layout = "mismatch" // the binding, which knows the library, says more
 	}
 	if !KnownVersion(d.cfg.APIVersion) {
 		d.report.Layout = "learned"
@@ -247,6 +255,7 @@ func (d *Decoder) record(kind uint32, rec []byte, emit func(*event.Event)) {
 	default:
 		d.ev = event.Event{}
 		if st.decode(d, rec) {
+			d.epoch.commit(d.ev.Correlation)
 			d.report.Received[d.ev.Kind]++
 			emit(&d.ev)
 		}
@@ -264,15 +273,6 @@ func (d *Decoder) countFar(kind uint32) {
 func (d *Decoder) giveUp(b tracer.Buffer, off int, err error) error {
 	d.report.LostBytes += uint64(len(b.Data) - off)
 	return fmt.Errorf("%s: byte %d of the buffer: %w; the rest of this buffer is lost", b.Origin, off, err)
-}
-
-func (d *Decoder) diagnose(text string) {
-	for _, t := range d.report.Diagnoses {
-		if t == text {
-			return
-		}
-	}
-	d.report.Diagnoses = append(d.report.Diagnoses, text)
 }
 
 // Report implements tracer.Decoder.

@@ -35,6 +35,8 @@ type cudaEventOffsets struct {
 	correlation, context, stream, eventID, device, syncID uint16
 }
 
+type contextOffsets struct{ context, device uint16 }
+
 type overheadOffsets struct {
 	overheadKind, start, end, correlation uint16
 }
@@ -135,6 +137,12 @@ func newCudaEventOffsets(f map[string]span) (o cudaEventOffsets, err error) {
 		stream: l.need("streamId", 4), eventID: l.need("eventId", 4),
 		device: l.maybe("deviceId", 4), syncID: l.maybe("cudaEventSyncId", 8),
 	}
+	return o, l.err
+}
+
+func newContextOffsets(f map[string]span) (o contextOffsets, err error) {
+	l := lookup{fields: f}
+	o = contextOffsets{context: l.need("contextId", 4), device: l.need("deviceId", 4)}
 	return o, l.err
 }
 

@@ -76,7 +76,8 @@ func (d *Decoder) span(start, end uint64) bool {
 }
 
 // epoch extends 32-bit correlation ids, which wrap, to 64 bits: an id is taken
-// to be the nearest one to the latest seen.
+// to be the nearest one to the latest seen. Only records that were found
+// plausible move it: garbage must not.
 type epoch struct {
 	last uint64
 	any  bool
@@ -84,19 +85,19 @@ type epoch struct {
 
 // extend returns the 64-bit id; 0, "none", stays 0.
 func (e *epoch) extend(id uint32) uint64 {
-	if id == 0 {
-		return 0
-	}
-	if !e.any {
-		e.any, e.last = true, uint64(id)
-		return e.last
+	if id == 0 || !e.any {
+		return uint64(id)
 	}
 	full := e.last + uint64(int64(int32(id-uint32(e.last))))
 	if int64(full) < 0 { // before the first epoch: there is none
 		full = uint64(id)
 	}
-	if full > e.last {
-		e.last = full
-	}
 	return full
+}
+
+// commit takes note of the id of a record that was used.
+func (e *epoch) commit(full uint64) {
+	if full != 0 && (!e.any || full > e.last) {
+		e.any, e.last = true, full
+	}
 }

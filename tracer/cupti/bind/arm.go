@@ -62,6 +62,7 @@ func (b *Binding) Arm(s tracer.Shim, o tracer.Options) error {
 		lost string
 	}{
 		{cupti.KindExternalCorrelation, event.ExternalCorrelation, true, "operators cannot be tied to API calls by the library"},
+		{cupti.KindContext, event.Context, o.Sync, "the device of a wait may not be known"},
 		{cupti.KindOverhead, event.Overhead, o.Overhead, "overhead is not recorded"},
 		{cupti.KindSynchronization, event.Sync, o.Sync, "waits are not recorded"},
 		{cupti.KindCudaEvent, event.DeviceEvent, o.Sync, "device events are not recorded"},
