@@ -1,4 +1,5 @@
-# make build   bin/flagos-trace and the agent it injects, bin/libflagos_trace.so
+# make build   bin/flagos-trace, the agent it injects, bin/libflagos_trace.so, and
+#              the program with which doctor tries the device
 # make demo    record a small workload on a look-alike GPU library, no GPU needed
 # make test    all tests
 GO      ?= go
@@ -7,16 +8,24 @@ LDFLAGS := $(if $(VERSION),-X github.com/flagos-ai/flagos-trace/internal/version
 AGENT_LDFLAGS := $(if $(VERSION),-X main.version=$(VERSION))
 DEMO    := trace.json.gz
 FUZZTIME ?= 5s
+# As for cgo, which builds the agent.
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 # Checked every time: the Go tool knows best what has to be built again.
-.PHONY: all build agent fakegpu demo test lint fuzz bench clean
+.PHONY: all build agent probe fakegpu demo test lint fuzz bench clean
 
 all: build
 
-build: agent
+build: agent probe
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/flagos-trace ./cmd/flagos-trace
 
 agent:
 	CGO_ENABLED=1 $(GO) build -trimpath -buildmode=c-shared -ldflags "$(AGENT_LDFLAGS)" -o bin/libflagos_trace.so ./cmd/libflagos-trace
+
+probe:
+	@mkdir -p bin
+	$(CC) -std=gnu11 -O1 -Wall -Wextra -o bin/flagos-trace-probe cmd/flagos-trace-probe/probe.c -ldl
 
 fakegpu:
 	$(GO) run ./internal/fakegpu/cmd/build-fakegpu bin/fakegpu >/dev/null

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -44,9 +43,12 @@ type Agent struct {
 	version    string
 	candidates []Candidate
 	cfg        config
-	log        *logger
+	log        logger
+	own        ownThreads
 
 	state   atomic.Int32
+	begun   latch       // the state is one of those behind starting
+	chained atomic.Bool // the library named by EnvChain was started
 	busy    atomic.Bool // a command of the C interface is under way
 	binding tracer.Binding
 	armed   atomic.Bool
@@ -54,8 +56,13 @@ type Agent struct {
 	mu       sync.Mutex // guards the two lists; never held across a call out
 	commands []*command
 	outbox   []func(*spoolFile)
+	unposted uint64 // posts given up because the writer did not take them
 
-	flushed  atomic.Bool // the forced flush at exit has come back
+	flushed  atomic.Bool     // the forced flush at exit has come back
+	refused  atomic.Bool     // and was an error
+	settled  atomic.Bool     // and what is to be asked after it was
+	failures atomic.Uint64   // writes to the spool that failed, repeated ones too
+	threads  [2]atomic.Int64 // ids of the threads, by Waiter
 	flushes  atomic.Uint64
 	cpu      [2]atomic.Int64 // CPU time of the threads, ns, by Waiter
 	dropped  atomic.Uint64   // records the library says it lost
@@ -70,19 +77,16 @@ func New(shim Shim, getenv func(string) string, version string, candidates []Can
 // Inject starts recording, once, and then the library named by EnvChain. It is
 // called by the driver, inside its initialisation.
 func (a *Agent) Inject() {
-	if a.state.Load() == idle {
-		a.begin()
-		if a.cfg.chain != "" {
-			a.chain()
-		}
+	if a.state.CompareAndSwap(idle, starting) {
+		a.begin(a.reserve())
+	}
+	if a.chained.CompareAndSwap(false, true) {
+		a.chain()
 	}
 }
 
-// begin goes from idle to running, inert or failed.
-func (a *Agent) begin() {
-	if !a.state.CompareAndSwap(idle, starting) {
-		return
-	}
+// begin goes from starting to running, inert or failed, given what reserve said.
+func (a *Agent) begin(fds bool, short error) {
 	next := int32(inert)
 	defer func() {
 		if p := recover(); p != nil {
@@ -92,14 +96,15 @@ func (a *Agent) begin() {
 		}
 		a.shim.SetActive(next == running)
 		a.state.Store(next)
+		a.begun.open()
 	}()
-	// Two threads work; more would only spread the collector over the program's
-	// cores.
-	runtime.GOMAXPROCS(2)
+	if !fds {
+		return
+	}
 	a.cfg = configFrom(a.getenv)
 	self := readProcess(a.getenv)
 	if a.cfg.debug {
-		a.log = newLogger(a.cfg.dir, self)
+		a.log.open(a.cfg.dir, a.cfg.temp, self)
 	}
 	if a.cfg.dir == "" {
 		a.log.printf("%s is not set: nothing is recorded", EnvDir)
@@ -110,10 +115,11 @@ func (a *Agent) begin() {
 		return
 	}
 	notes := a.cfg.notes
-	if !a.shim.Open(a.cfg.bufferSize, a.cfg.buffers, a.cfg.exitTimeout) {
-		notes = append(notes, fmt.Sprintf("no memory for activity buffers (%d of %d bytes): all records are lost", a.cfg.buffers, a.cfg.bufferSize))
+	haveMemory, armErr := true, short
+	if armErr == nil {
+		haveMemory = a.shim.Open(a.cfg.bufferSize, a.cfg.buffers, a.cfg.exitTimeout)
+		armErr = a.arm()
 	}
-	armErr := a.arm()
 	h := self.header(a.version, a.shim.Clock().Realtime, a.cfg.options)
 	if a.binding != nil {
 		h.Binding = a.binding.Info()
@@ -134,6 +140,9 @@ func (a *Agent) begin() {
 	f := &spoolFile{w: w, agent: a}
 	for _, n := range notes {
 		f.Diagnose(n)
+	}
+	if !haveMemory {
+		f.lose(spool.LossMemory, fmt.Sprintf("no memory for activity buffers (%d of %d bytes): all records are lost", a.cfg.buffers, a.cfg.bufferSize))
 	}
 	if armErr != nil {
 		f.Diagnose(armErr.Error())
@@ -191,12 +200,16 @@ func createSpool(dir string, p process, h spool.Header) (*spool.Writer, error) {
 
 // chain starts another injection library, as the driver would have.
 func (a *Agent) chain() {
+	path := a.getenv(EnvChain)
+	if path == "" {
+		return
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			a.log.printf("chain: panic: %v", p)
 		}
 	}()
-	lib, err := dl.Open(a.cfg.chain)
+	lib, err := dl.Open(path)
 	if err != nil {
 		a.diagnose(fmt.Sprintf("%s: %v", EnvChain, err))
 		return
@@ -206,23 +219,43 @@ func (a *Agent) chain() {
 		a.diagnose(fmt.Sprintf("%s: %v", EnvChain, err))
 		return
 	}
-	r := dl.Call(fn)
-	a.log.printf("%s: %s: InitializeInjection returned %d", EnvChain, a.cfg.chain, int32(r))
+	a.log.printf("%s: %s: InitializeInjection returned %d", EnvChain, path, a.shim.Chain(fn))
 }
 
+// maxOutbox bounds what waits for a writer that is stuck in a write.
+const maxOutbox = 4096
+
 // post has the writer do something with the spool, after the buffers that are
-// completed by then.
+// completed by then. A stuck writer makes it give up.
 func (a *Agent) post(fn func(*spoolFile)) {
 	a.mu.Lock()
-	a.outbox = append(a.outbox, fn)
+	if len(a.outbox) < maxOutbox {
+		a.outbox = append(a.outbox, fn)
+	} else {
+		a.unposted++
+	}
 	a.mu.Unlock()
 	a.shim.Wake(Writer)
+}
+
+// recording reports whether what is posted will be written.
+func (a *Agent) recording() bool {
+	s := a.state.Load()
+	return s == running || s == starting
 }
 
 // diagnose puts a text for people into the spool and the log.
 func (a *Agent) diagnose(text string) {
 	a.log.printf("diagnosis: %s", text)
-	if a.state.Load() == running {
+	if a.recording() {
 		a.post(func(f *spoolFile) { f.Diagnose(text) })
+	}
+}
+
+// lose says in the spool and the log that something is missing.
+func (a *Agent) lose(code, text string) {
+	a.log.printf("loss: %s: %s", code, text)
+	if a.recording() {
+		a.post(func(f *spoolFile) { f.lose(code, text) })
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flagos-ai/flagos-trace/spool"
 	"github.com/flagos-ai/flagos-trace/tracer"
+	"github.com/flagos-ai/flagos-trace/tracer/dl"
 )
 
 func env(m map[string]string) func(string) string { return func(k string) string { return m[k] } }
@@ -34,8 +35,8 @@ func TestConfig(t *testing.T) {
 		{map[string]string{EnvBufferSize: "1"}, func(*config) {}, 1},
 	} {
 		want := config{
-			options:     tracer.Options{API: tracer.APIKineto, Sync: true, Overhead: true},
-			exitTimeout: 5 * time.Second, bufferSize: 2 << 20, buffers: 64,
+			options: tracer.Options{API: tracer.APIKineto, Sync: true, Overhead: true},
+			temp:    "/tmp", exitTimeout: 5 * time.Second, bufferSize: 2 << 20, buffers: 64,
 		}
 		c.want(&want)
 		got := configFrom(env(c.env))
@@ -107,6 +108,11 @@ func (s *fakeShim) SetForced(bool)                    {}
 func (s *fakeShim) Release(Block)                     {}
 func (s *fakeShim) ExitDone()                         { s.once.Do(func() { close(s.done) }) }
 func (s *fakeShim) Quiet(string)                      {}
+func (s *fakeShim) EnterVendor()                      {}
+func (s *fakeShim) LeaveVendor()                      {}
+func (s *fakeShim) RegisterExit()                     {}
+func (s *fakeShim) Park()                             {}
+func (s *fakeShim) Chain(fn uintptr) int32            { return int32(dl.Call(fn)) }
 func (s *fakeShim) Clock() spool.Clock                { return spool.Clock{Realtime: time.Now().UnixNano()} }
 func (s *fakeShim) locked(fn func())                  { s.mu.Lock(); defer s.mu.Unlock(); fn() }
 func (s *fakeShim) Exiting() (e bool)                 { s.locked(func() { e = s.exiting }); return }

@@ -3,7 +3,6 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"time"
 
@@ -42,6 +41,7 @@ type config struct {
 	options     tracer.Options
 	debug       bool
 	chain       string
+	temp        string
 	exitTimeout time.Duration
 	bufferSize  int
 	buffers     int
@@ -54,8 +54,12 @@ func configFrom(getenv func(string) string) config {
 	c := config{
 		dir:     getenv(EnvDir),
 		chain:   getenv(EnvChain),
+		temp:    getenv("TMPDIR"),
 		debug:   getenv(EnvDebug) == "debug",
 		options: tracer.Options{API: tracer.APIKineto, Sync: true, Overhead: true},
+	}
+	if c.temp == "" {
+		c.temp = "/tmp"
 	}
 	switch v := tracer.APILevel(getenv(EnvAPI)); v {
 	case "":
@@ -103,9 +107,10 @@ func (c *config) number(getenv func(string) string, name string, def, low, high 
 
 // usable reports whether spools can be made in the directory.
 func (c *config) usable() error {
-	if st, err := os.Stat(c.dir); err != nil {
-		return fmt.Errorf("%w: %w", errDir, err)
-	} else if !st.IsDir() {
+	var st unix.Stat_t
+	if err := unix.Stat(c.dir, &st); err != nil {
+		return fmt.Errorf("%w: %s: %w", errDir, c.dir, err)
+	} else if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return fmt.Errorf("%w: %s is not a directory", errDir, c.dir)
 	}
 	if err := unix.Access(c.dir, unix.W_OK|unix.X_OK); err != nil {

@@ -23,15 +23,14 @@ const (
 
 // command is something the flusher does for a caller.
 type command struct {
-	do     func() (Code, func(*spoolFile)) // on the flusher; then, if not nil, on the writer
-	result chan Code
+	do   func() (Code, func(*spoolFile)) // on the flusher; then, if not nil, on the writer
+	code Code
+	done latch
 }
 
 func (c *command) answer(code Code) {
-	select {
-	case c.result <- code:
-	default: // answered before
-	}
+	c.code = code
+	c.done.open()
 }
 
 func (a *Agent) take() []*command {
@@ -43,8 +42,10 @@ func (a *Agent) take() []*command {
 }
 
 // run does a command on the flusher and answers it once the writer has put its
-// frame behind the records it caused.
+// frame behind the records it caused. What could not be written by then makes it
+// Failed.
 func (a *Agent) run(c *command) {
+	failures := a.failures.Load()
 	code, then := c.do()
 	if then == nil {
 		a.busy.Store(false)
@@ -54,14 +55,18 @@ func (a *Agent) run(c *command) {
 	a.post(func(f *spoolFile) {
 		then(f)
 		f.pending()
+		if code == OK && a.failures.Load() != failures {
+			code = Failed
+		}
 		a.busy.Store(false)
 		c.answer(code)
 	})
 }
 
-// ask has the flusher do something and waits for the answer, bounded by the exit
-// timeout. A command that timed out keeps the agent busy until it is done.
-func (a *Agent) ask(do func() (Code, func(*spoolFile))) Code {
+// ask has the flusher do something and waits for the answer until the deadline;
+// the zero one is the exit timeout from now. A command that timed out keeps the
+// agent busy until it is done.
+func (a *Agent) ask(deadline time.Time, do func() (Code, func(*spoolFile))) Code {
 	switch a.state.Load() {
 	case running:
 	case failed:
@@ -74,29 +79,38 @@ func (a *Agent) ask(do func() (Code, func(*spoolFile))) Code {
 	if !a.busy.CompareAndSwap(false, true) {
 		return Busy
 	}
-	c := &command{do: do, result: make(chan Code, 1)}
+	if deadline.IsZero() {
+		deadline = time.Now().Add(a.cfg.exitTimeout)
+	}
+	c := &command{do: do}
 	a.mu.Lock()
 	a.commands = append(a.commands, c)
 	a.mu.Unlock()
 	a.shim.Wake(Flusher)
-	t := time.NewTimer(max(a.cfg.exitTimeout, time.Second))
-	defer t.Stop()
-	select {
-	case code := <-c.result:
-		return code
-	case <-t.C:
+	if !c.done.wait(deadline) {
 		return Timeout
 	}
+	return c.code
 }
 
 // Start arms the tracer if it is not, takes the library back from another
 // profiler if one has it, and opens a recording window.
 func (a *Agent) Start() Code {
-	if a.state.Load() == idle {
-		a.begin()
+	deadline := time.Now().Add(configFrom(a.getenv).exitTimeout)
+	if a.state.CompareAndSwap(idle, starting) {
+		if fds, err := a.reserve(); !fds || err != nil {
+			a.begin(fds, err)
+		} else {
+			go a.begin(fds, err) // it may hang in the vendor's library
+		}
+		if !a.begun.wait(deadline) {
+			return Timeout
+		}
 	}
-	return a.ask(func() (Code, func(*spoolFile)) {
-		err := a.binding.Arm(a.shim, a.cfg.options)
+	return a.ask(deadline, func() (Code, func(*spoolFile)) {
+		a.handBack()
+		var err error
+		a.vendor(func() { err = a.binding.Arm(a.shim, a.cfg.options) })
 		if d, ok := a.binding.(describer); ok {
 			for _, n := range d.Diagnoses() {
 				a.diagnose(n)
@@ -113,13 +127,14 @@ func (a *Agent) Start() Code {
 
 // Stop fetches all records, closes the recording window and disarms.
 func (a *Agent) Stop() Code {
-	return a.ask(func() (Code, func(*spoolFile)) {
+	return a.ask(time.Time{}, func() (Code, func(*spoolFile)) {
 		code := OK
-		if a.flush(true) != nil {
+		if err := a.flush(true); err != nil {
+			a.lose(spool.LossFlush, fmt.Sprintf("flushing: %v", err))
 			code = Failed
 		}
 		then := a.window(false)
-		if err := a.binding.Disarm(); err != nil {
+		if err := a.disarm(); err != nil {
 			a.diagnose(fmt.Sprintf("stopping: %v", err))
 			code = Failed
 		}
@@ -130,7 +145,7 @@ func (a *Agent) Stop() Code {
 
 // Flush fetches finished records.
 func (a *Agent) Flush() Code {
-	return a.ask(func() (Code, func(*spoolFile)) {
+	return a.ask(time.Time{}, func() (Code, func(*spoolFile)) {
 		if a.flush(false) != nil {
 			return Failed, nil
 		}

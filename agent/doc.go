@@ -18,6 +18,12 @@
 //     program as it was.
 //   - Inject runs inside cuInit. The devices are asked only after the first
 //     buffer was requested, when the driver is up.
+//   - The Go runtime ends a process in which it cannot make a thread or, for
+//     files of package os and for timers, a descriptor. So threads are made and
+//     descriptors tried before anything else, and neither os files nor timers are
+//     used; see reserve and package guest.
+//   - GOGC and GOMEMLIMIT of the program's environment are not heeded. GODEBUG is,
+//     by the runtime itself, before any code here runs.
 //   - In a forked child none of this runs; the C side sees to it.
 //   - What is written is on disk at once, so after SIGKILL about a tenth of a
 //     second is missing, and the End frame.

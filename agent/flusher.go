@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flagos-ai/flagos-trace/spool"
+	"github.com/flagos-ai/flagos-trace/tracer"
 	"golang.org/x/sys/unix"
 )
 
@@ -15,24 +16,37 @@ const (
 	// bound it for a program that launches slowly.
 	flushEvery  = 100 * time.Millisecond
 	sampleEvery = time.Second
+	// dryLimit is how many samples without a completed buffer, but with requests
+	// that could not be met, are worth a word.
+	dryLimit = 5
 	// deviceTries bounds how often the devices are asked for in vain.
 	deviceTries = 30
-	// clockSlack is how far the tracer's clock may jump against CLOCK_REALTIME
-	// between two samples before it is taken for another clock.
+	// clockSlack is how far the tracer's clock may be from CLOCK_REALTIME and
+	// still be taken for it.
 	clockSlack = time.Minute
+	// maxRate bounds how fast a clock that is not CLOCK_REALTIME runs away from
+	// it, ns per ns: counters of processors make up to 5 ticks a nanosecond.
+	maxRate = 8
 )
 
 // flusher is the thread that owns the calls of the binding.
 func (a *Agent) flusher() {
 	runtime.LockOSThread()
-	defer a.survive("flusher")
+	defer a.shim.Park()
+	defer a.flusherFailed()
 	a.shim.Quiet(spool.OwnThreadPrefix + "flush")
+	a.threads[Flusher].Store(int64(unix.Gettid()))
 	cpu := threadCPU() // the thread may have had another life before
 	s := sampler{agent: a}
-	s.sample()
+	orphan := false
 	lastFlush, lastSample := time.Now(), time.Now()
 	for {
 		a.shim.Wait(Flusher, flushEvery)
+		a.shim.RegisterExit()
+		if a.state.Load() == failed { // the writer is
+			a.abandon()
+			return
+		}
 		if a.shim.Exiting() {
 			a.finalFlush(&s, cpu)
 			return
@@ -43,11 +57,19 @@ func (a *Agent) flusher() {
 		if now := time.Now(); now.Sub(lastFlush) >= flushEvery-time.Millisecond {
 			lastFlush = now
 			_ = a.flush(false)
+			if !s.synced && a.shim.Counts().Requested > 0 {
+				s.sample()
+			}
 			s.askDevices()
 		}
 		if now := time.Now(); now.Sub(lastSample) >= sampleEvery {
 			lastSample = now
 			s.sample()
+			s.watch()
+			if !orphan && a.orphaned() {
+				orphan = true
+				leave()
+			}
 		}
 		a.cpu[Flusher].Store(threadCPU() - cpu)
 	}
@@ -59,15 +81,47 @@ func (a *Agent) flush(force bool) error {
 	if !a.armed.Load() || a.shim.Counts().Requested == 0 {
 		return nil
 	}
+	return a.flushNow(force)
+}
+
+func (a *Agent) flushNow(force bool) (err error) {
 	if force {
 		a.shim.SetForced(true)
 		defer a.shim.SetForced(false)
 	}
-	err := a.binding.Flush(force)
+	a.vendor(func() { err = a.binding.Flush(force) })
 	a.flushes.Add(1)
 	if err != nil {
 		a.diagnose(fmt.Sprintf("flushing: %v", err))
 	}
+	return err
+}
+
+// handBack has the library hand its buffers to whoever registered buffer
+// functions last, before ours are registered again: a buffer completed later
+// would reach the wrong one, be lost, and never come back to its pool. If that
+// is another profiler the flush is forced; if it is likely ourselves it is not,
+// because a forced one cuts off the records of work still running.
+func (a *Agent) handBack() {
+	if a.shim.Counts().Requested == 0 {
+		return // the driver may still be initialising
+	}
+	force := !a.armed.Load()
+	if r, ok := a.binding.(interface{ ClockReplaced() bool }); ok && !force {
+		a.vendor(func() { force = r.ClockReplaced() })
+	}
+	_ = a.flushNow(force)
+}
+
+// vendor makes calls of the binding; it must not be nested.
+func (a *Agent) vendor(calls func()) {
+	a.shim.EnterVendor()
+	defer a.shim.LeaveVendor()
+	calls()
+}
+
+func (a *Agent) disarm() (err error) {
+	a.vendor(func() { err = a.binding.Disarm() })
 	return err
 }
 
@@ -76,11 +130,14 @@ func (a *Agent) finalFlush(s *sampler, cpu int64) {
 	for _, c := range a.take() {
 		c.answer(Inactive)
 	}
-	_ = a.flush(true)
+	if a.flush(true) != nil {
+		a.refused.Store(true)
+	}
+	a.flushed.Store(true)
 	s.sample()
 	s.askDevices()
 	a.cpu[Flusher].Store(threadCPU() - cpu)
-	a.flushed.Store(true)
+	a.settled.Store(true)
 	a.shim.Wake(Writer)
 }
 
@@ -90,35 +147,80 @@ type sampler struct {
 	devices bool
 	tries   int
 	offset  int64 // of the tracer's clock to CLOCK_REALTIME, ns
+	at      int64 // when that was read, ns
 	synced  bool
+	foreign bool // another profiler's buffers were told of
+	dry     int  // samples since a buffer came back, with requests in vain
+	last    Counts
 }
 
+// sample reads the clocks and, once the driver is up, what the library lost.
 func (s *sampler) sample() {
 	a := s.agent
-	c := a.readClock()
+	if a.shim.Counts().Requested == 0 {
+		c := a.shim.Clock()
+		a.post(func(f *spoolFile) { f.clock(c) })
+		return
+	}
+	var c spool.Clock
+	a.vendor(func() {
+		c = a.readClock()
+		if n, ok := a.binding.Dropped(); ok {
+			a.dropped.Add(n)
+			a.hasDrops.Store(true)
+		}
+	})
 	if c.Vendor != 0 {
 		offset := int64(c.Vendor) - c.Realtime
-		if d := offset - s.offset; s.synced && (d > int64(clockSlack) || d < -int64(clockSlack)) {
-			a.diagnose("the tracer's clock jumped: another profiler in the process replaced it, and probably took the buffers too; records are missing from here until recording is started again")
+		if s.synced && jumped(s.offset, offset, c.Realtime-s.at) {
+			a.lose(spool.LossClock, "the tracer's clock jumped: another profiler in the process replaced it, and probably took the buffers too; records are missing from here until recording is started again")
 		}
-		s.offset, s.synced = offset, true
-	}
-	if n, ok := a.binding.Dropped(); ok {
-		a.dropped.Add(n)
-		a.hasDrops.Store(true)
+		s.offset, s.at, s.synced = offset, c.Realtime, true
 	}
 	a.post(func(f *spoolFile) { f.clock(c) })
 }
 
+// watch looks for buffers that went astray between profilers.
+func (s *sampler) watch() {
+	n := s.agent.shim.Counts()
+	if n.Foreign > 0 && !s.foreign {
+		s.foreign = true
+		s.agent.diagnose("the library handed buffers of another profiler in the process to this one: that profiler lost the records in them")
+	}
+	switch {
+	case n.Delivered != s.last.Delivered:
+		s.dry = 0
+	case n.Discarded != s.last.Discarded:
+		if s.dry++; s.dry == dryLimit {
+			s.agent.diagnose(fmt.Sprintf("all activity buffers are with the library and none came back in %v: records are lost; they may have gone to another profiler in the process", dryLimit*sampleEvery))
+		}
+	}
+	s.last = n
+}
+
+// jumped reports whether the tracer's clock was replaced between two samples,
+// given its offsets to CLOCK_REALTIME and the time between them, ns.
+func jumped(before, after, elapsed int64) bool {
+	near := func(offset int64) bool { return offset < int64(clockSlack) && offset > -int64(clockSlack) }
+	if near(before) != near(after) {
+		return true
+	}
+	d, limit := after-before, int64(clockSlack)+maxRate*max(elapsed, 0)
+	return d > limit || d < -limit
+}
+
 // askDevices asks for the devices once the driver is up: a buffer was requested,
-// or the program is at its end.
+// or the program is at its end, where an unsupported device is known by it that
+// none was.
 func (s *sampler) askDevices() {
 	a := s.agent
 	if s.devices || s.tries >= deviceTries || a.shim.Counts().Requested == 0 && !a.shim.Exiting() {
 		return
 	}
 	s.tries++
-	list, err := a.binding.Devices()
+	var list []tracer.Device
+	var err error
+	a.vendor(func() { list, err = a.binding.Devices() })
 	if err != nil {
 		a.log.printf("devices: %v", err)
 	}
@@ -131,8 +233,8 @@ func (s *sampler) askDevices() {
 		f.do(f.w.Devices(list))
 		f.do(f.w.Binding(info))
 	})
-	if err != nil {
-		a.diagnose(err.Error())
+	if err != nil { // beside a list it says which devices the library cannot trace
+		a.lose(spool.LossDevice, err.Error())
 	}
 }
 
@@ -154,13 +256,35 @@ func (a *Agent) readClock() spool.Clock {
 	}
 }
 
-// survive ends a thread that panicked without ending the program.
-func (a *Agent) survive(who string) {
+// flusherFailed ends a flusher that panicked without ending the program; the
+// writer then ends the spool.
+func (a *Agent) flusherFailed() {
 	if p := recover(); p != nil {
-		a.diagnose(fmt.Sprintf("recording ended early: internal error of the %s: %v", who, p))
-		a.state.Store(failed)
-		a.shim.SetActive(false)
-		a.shim.ExitDone()
+		a.fail("flusher", p)
+		a.abandon()
+		a.shim.Wake(Writer)
+	}
+}
+
+// fail says that a thread panicked. From then on exit does not wait.
+func (a *Agent) fail(who string, p any) {
+	a.lose(spool.LossAgent, fmt.Sprintf("recording ended early: internal error of the %s: %v", who, p))
+	a.state.Store(failed)
+	a.shim.SetActive(false)
+}
+
+// abandon has the library record nothing more, if that can be done.
+func (a *Agent) abandon() {
+	defer func() {
+		if p := recover(); p != nil {
+			a.log.printf("disarming: panic: %v", p)
+		}
+	}()
+	for _, c := range a.take() {
+		c.answer(Failed)
+	}
+	if a.armed.Swap(false) {
+		_ = a.disarm()
 	}
 }
 

@@ -2,38 +2,42 @@ package agent
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/flagos-ai/flagos-trace/internal/guest"
+	"golang.org/x/sys/unix"
 )
 
-// logger writes the debug log. A nil logger writes nothing.
+// logger writes the debug log. Until it is opened it writes nothing.
 type logger struct {
-	mu sync.Mutex
-	f  *os.File
+	mu   sync.Mutex
+	fd   guest.FD
+	live bool
 }
 
-// newLogger opens the log beside the spool, or in the temporary directory when
-// there is no place for spools. It returns nil if it cannot.
-func newLogger(dir string, p process) *logger {
-	for _, d := range []string{dir, os.TempDir()} {
+// open opens the log beside the spool, or in the temporary directory when there
+// is no place for spools. If it cannot, nothing is logged.
+func (l *logger) open(dir, temp string, p process) {
+	for _, d := range []string{dir, temp} {
 		if d == "" {
 			continue
 		}
-		f, err := os.OpenFile(filepath.Join(d, p.base()+".flagos-trace.log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+		fd, err := guest.Open(filepath.Join(d, p.base()+".flagos-trace.log"), unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND, 0o644)
 		if err == nil {
-			return &logger{f: f}
+			l.mu.Lock()
+			l.fd, l.live = guest.Keep(fd), true
+			l.mu.Unlock()
+			return
 		}
 	}
-	return nil
 }
 
 func (l *logger) printf(format string, args ...any) {
-	if l == nil {
-		return
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fmt.Fprintf(l.f, "%s %s\n", time.Now().Format("15:04:05.000000"), fmt.Sprintf(format, args...))
+	if l.live && l.fd.Ours() {
+		_, _ = unix.Write(l.fd.N, fmt.Appendf(nil, "%s %s\n", time.Now().Format("15:04:05.000000"), fmt.Sprintf(format, args...)))
+	}
 }

@@ -2,13 +2,14 @@ package agent
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"strconv"
 	"strings"
 
+	"github.com/flagos-ai/flagos-trace/internal/guest"
 	"github.com/flagos-ai/flagos-trace/spool"
 	"github.com/flagos-ai/flagos-trace/tracer"
+	"golang.org/x/sys/unix"
 )
 
 // process is who the agent lives in.
@@ -24,17 +25,20 @@ type process struct {
 var rankVariables = []string{"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT"}
 
 func readProcess(getenv func(string) string) process {
-	p := process{pid: os.Getpid(), ppid: os.Getppid(), start: "0", env: map[string]string{}}
-	if stat, err := os.ReadFile("/proc/self/stat"); err == nil {
+	p := process{pid: unix.Getpid(), ppid: unix.Getppid(), start: "0", env: map[string]string{}}
+	if stat, err := guest.ReadFile("/proc/self/stat"); err == nil {
 		if s, ok := startTime(string(stat)); ok {
 			p.start = s
 		}
 	}
-	if cmd, err := os.ReadFile("/proc/self/cmdline"); err == nil {
+	if cmd, err := guest.ReadFile("/proc/self/cmdline"); err == nil {
 		arg0, _, _ := strings.Cut(string(cmd), "\x00")
 		p.name = path.Base(arg0)
 	}
-	p.host, _ = os.Hostname()
+	var u unix.Utsname
+	if unix.Uname(&u) == nil {
+		p.host = unix.ByteSliceToString(u.Nodename[:])
+	}
 	for _, v := range rankVariables {
 		if s := getenv(v); s != "" {
 			p.env[v] = s

@@ -30,8 +30,24 @@ type Shim interface {
 	ExitDone()
 	// Clock reads the clocks together; Vendor is left 0.
 	Clock() spool.Clock
-	// Quiet blocks all signals on the calling thread and names it.
+	// Quiet blocks all signals but faults on the calling thread, and names it.
 	Quiet(name string)
+	// EnterVendor and LeaveVendor stand round every call of the vendor library
+	// made by the flusher: a fork waits for the end of it, bounded, and holds off
+	// the next; and a fault in the library ends the process without a report of
+	// Go's. Not one within another.
+	EnterVendor()
+	LeaveVendor()
+	// RegisterExit registers the exit handler anew, once, after the first buffer
+	// was requested; until then it does nothing. Called by the flusher each time
+	// it wakes: it is woken at that first request.
+	RegisterExit()
+	// Chain calls the initialization function of another injection library with
+	// the signal mask the program called with.
+	Chain(fn uintptr) int32
+	// Park blocks the calling thread for ever: a thread that ended would run the
+	// vendor's destructors while the driver is being torn down.
+	Park()
 }
 
 // Waiter is a thread of the agent that can be woken.

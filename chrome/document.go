@@ -144,6 +144,12 @@ func (r *renderer) instant(dst []byte, name, pid, tid string, at int64) []byte {
 }
 
 func (r *renderer) processes(dst []byte) []byte {
+	if r.t.Groups != nil {
+		for _, g := range r.t.Groups {
+			dst = r.process(dst, g.Name, g.Label, g.PID, g.SortIndex)
+		}
+		return dst
+	}
 	p := r.t.Process
 	if p.PID != 0 {
 		label := "CPU"

@@ -42,7 +42,7 @@ func sampleTrace() *timeline.Trace {
 			{Key: "not json", Raw: []byte(`{oops`)},
 		},
 		Completeness: &timeline.Completeness{
-			Tool: "flagos-trace test", Tracer: "cupti", Clock: timeline.Clock{Source: "realtime"},
+			Verdict: timeline.Unknown, Tool: "flagos-trace test", Tracer: "cupti", Clock: timeline.Clock{Source: "realtime"},
 			Received: map[string]uint64{"kernel": 5}, Written: map[string]uint64{"kernel": 4},
 			Dropped: map[string]uint64{timeline.DropOutOfWindow: 1},
 		},

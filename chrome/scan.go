@@ -20,7 +20,7 @@ type Handler interface {
 }
 
 // Scan streams through a document: an object with traceEvents, or a bare array
-// of events; gzip is recognised by its first bytes. Memory is bounded by the
+// of events; gzip is recognised by its first bytes. Memory is bounded by twice the
 // largest event or member. A comma before a closing bracket is forgiven, and a
 // byte order mark. Errors wrap ErrSyntax, ErrTruncated or ErrTooLarge and name
 // the byte offset in the text, or are those of r and h.

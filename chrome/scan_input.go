@@ -27,10 +27,10 @@ type scanner struct {
 
 func (s *scanner) offset() int64 { return s.base + int64(s.at) }
 
-// fill reads more text behind what there is, so that lexing it anew sees at least
-// twice as much as before: however small the reads, the text lexed for one value
-// then stays below four times its size. It returns an error when there is no
-// more.
+// fill reads more text behind what there is: at least as much again, however
+// little the reader brings at a time. A value that is lexed anew after each fill
+// then costs less than three times its size. It returns an error when there is
+// no more.
 func (s *scanner) fill() error {
 	if s.failed != nil {
 		return s.failed
@@ -44,7 +44,7 @@ func (s *scanner) fill() error {
 	if held >= maxValue {
 		return fmt.Errorf("%w: more than %d bytes in one, at byte %d", ErrTooLarge, maxValue, s.offset())
 	}
-	want := max(scanBuffer, 2*held)
+	want := min(max(scanBuffer, 2*held), maxValue)
 	s.buf = slices.Grow(s.buf, want-held)
 	for idle := 0; len(s.buf) < want; {
 		n, err := s.r.Read(s.buf[len(s.buf):want])

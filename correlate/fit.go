@@ -21,6 +21,9 @@ const maxOutside = 0.05
 type Fit struct {
 	// NSPerTick fixes the length of a tick; 0 means that it is fitted too.
 	NSPerTick float64
+	// Known explains some of the times already: those are mapped by it, and take
+	// no part in the fit. Nil if there are none.
+	Known Clock
 }
 
 // constraint says that in host time a call must begin after lo and end before
@@ -76,6 +79,11 @@ func (b *Builder) constraints() (cs []constraint, t0 uint64, ns0 int64) {
 		host, ok := operators[x.id]
 		if !x.has || !ok {
 			continue
+		}
+		if k := b.o.Fit.Known; k != nil {
+			if _, ok := k.Map(uint64(e.Start)); ok {
+				continue
+			}
 		}
 		op := b.t.Events.At(host)
 		if len(cs) == 0 {

@@ -64,7 +64,7 @@ func TestFitWithoutTies(t *testing.T) {
 func TestLinearKeepsNanosecondsOfLargeTicks(t *testing.T) {
 	l := Linear{T0: 1 << 62, NS0: 1_795_000_000_000_000_000, Slope: 0.5}
 	for _, d := range []int64{0, 2, 2_000_002, -4} {
-		if got := l.Map(uint64(int64(l.T0) + d)); got != l.NS0+d/2 {
+		if got, ok := l.Map(uint64(int64(l.T0) + d)); !ok || got != l.NS0+d/2 {
 			t.Errorf("tick %+d is at %+d ns", d, got-l.NS0)
 		}
 	}

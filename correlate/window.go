@@ -7,7 +7,8 @@ import (
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
-// mapClock turns the tracer's times into nanoseconds since the epoch.
+// mapClock turns the tracer's times into nanoseconds since the epoch, and drops
+// the events whose times no clock explains.
 func (b *Builder) mapClock() error {
 	clock := b.o.Clock
 	if c := b.t.Completeness; c != nil && c.Clock.Source == "" {
@@ -22,17 +23,31 @@ func (b *Builder) mapClock() error {
 			return err
 		}
 		clock = fitted
+		if b.o.Fit.Known != nil {
+			clock = Either{b.o.Fit.Known, fitted}
+		}
 	}
 	if _, same := clock.(Realtime); same {
 		return nil
 	}
+	keep := b.first
 	for i := b.first; i < uint32(b.t.Events.Len()); i++ {
 		e := b.t.Events.At(i)
-		e.Start = clock.Map(uint64(e.Start))
-		if e.Flags&timeline.Unfinished == 0 {
-			e.End = clock.Map(uint64(e.End))
+		start, ok := clock.Map(uint64(e.Start))
+		if ok && e.Flags&timeline.Unfinished == 0 {
+			e.End, ok = clock.Map(uint64(e.End))
 		}
+		if !ok {
+			b.dropped[timeline.DropOtherClock]++
+			continue
+		}
+		e.Start = start
+		if keep != i {
+			*b.t.Events.At(keep) = *e
+		}
+		keep++
 	}
+	b.t.Events.Truncate(int(keep))
 	return nil
 }
 

@@ -64,3 +64,10 @@ func checkAgent(path string) error {
 	}
 	return fmt.Errorf("it does not export %s", initFunc)
 }
+
+// FindAgent returns the absolute path of the library that Run would inject,
+// given the environment and the path of flagos-trace itself. The error is
+// ErrNoAgent and says what was looked for.
+func FindAgent(env []string, exe string) (string, error) {
+	return findAgent(lookup(env, envAgent), exe)
+}

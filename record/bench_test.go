@@ -21,7 +21,7 @@ func syntheticSpool(tb testing.TB, path string, n int) {
 	tb.Helper()
 	const start, names = int64(1_795_955_228_000_000_000), 60
 	w, err := spool.Create(path, spool.Header{
-		PID: 4242, Process: "python", StartNS: start, Requested: []string{"kernel", "runtime"},
+		PID: 4242, Process: "python", StartNS: start, Requested: []string{"kernel", "memcpy", "memset", "runtime", "driver"},
 		Binding: tracer.BindingInfo{Tracer: "cupti", APIVersion: 130001},
 		Options: tracer.Options{API: tracer.APIKineto},
 	})
@@ -44,34 +44,23 @@ func syntheticSpool(tb testing.TB, path string, n int) {
 		list = append(list, spool.Name{Ptr: uint64(0x1000 + i*8), Name: fmt.Sprintf("kernel_%02d_%s", i, strings.Repeat("elementwise<float, 4>, ", 15))})
 	}
 	check(w.Names(list))
+	check(w.Clock(spool.Clock{Realtime: start, Vendor: uint64(start)}))
 	const batch = 4096
 	var buf []byte
 	for i := 0; i < n; {
 		buf = buf[:0]
 		for j := 0; j < batch && i < n; j++ {
 			t := uint64(start) + 1000 + uint64(i)*10_000
-			k := make([]byte, 216)
+			k := kernelRecord(t+6000, t+14_000, uint32(i+1))
 			le := binary.LittleEndian
-			le.PutUint32(k, 10)
 			le.PutUint16(k[6:], uint16(32+i%8))
-			le.PutUint64(k[16:], t+6000)
-			le.PutUint64(k[24:], t+14_000)
-			le.PutUint32(k[44:], 1)
 			le.PutUint32(k[48:], uint32(7+i%4))
 			for f, v := range []uint32{uint32(64 << (i % 5)), 1, 1, 256, 1, 1} {
 				le.PutUint32(k[52+4*f:], v)
 			}
-			le.PutUint32(k[92:], uint32(i+1))
 			le.PutUint64(k[104:], uint64(0x1000+i%names*8))
 			buf = append(buf, k...)
-			a := make([]byte, 40)
-			le.PutUint32(a, 5)
-			le.PutUint32(a[4:], 211)
-			le.PutUint64(a[8:], t)
-			le.PutUint64(a[16:], t+4000)
-			le.PutUint32(a[24:], 4242)
-			le.PutUint32(a[28:], 4242)
-			le.PutUint32(a[32:], uint32(i+1))
+			a := callRecord(t, t+4000, uint32(i+1), 4242)
 			buf = append(buf, a...)
 			i++
 		}

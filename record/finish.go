@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/flagos-ai/flagos-trace/chrome"
 	"github.com/flagos-ai/flagos-trace/internal/outfile"
@@ -21,7 +22,13 @@ type finisher struct {
 	dir     string
 	result  *Result
 	running bool // a process was still writing its spool
+	// settled is set by whoever decides what becomes of the spool folder: the
+	// finisher that is about to remove it, or the interrupt that keeps it.
+	settled atomic.Bool
 }
+
+// settle reports whether the caller is the first to decide on the spool folder.
+func (f *finisher) settle() bool { return f.settled.CompareAndSwap(false, true) }
 
 // finish makes the traces, says what they hold, and removes the spool folder
 // unless it is still needed.
@@ -31,18 +38,29 @@ func (f *finisher) finish() error {
 	if err != nil {
 		return fmt.Errorf("cannot read the spool folder: %w", err)
 	}
+	var failed []error
 	if len(spools) == 0 {
-		err = f.report([]error{f.writeEmpty()})
-	} else if err = f.report(f.writeAll(spools)); err != nil {
+		failed = []error{f.writeEmpty()}
+	} else {
+		failed = f.writeAll(spools)
+	}
+	if f.settled.Load() {
+		return ErrInterrupted // nobody waits for a report any more
+	}
+	if err = f.report(failed); err != nil && len(spools) > 0 {
 		f.result.SpoolDir = f.dir
 		return fmt.Errorf("%w\n%s", err, kept(f.dir, o.Output))
 	}
-	if o.KeepSpool || f.running || lookup(o.Env, envDebug) == "debug" {
-		if len(spools) > 0 {
-			f.result.SpoolDir = f.dir
-			fmt.Fprintf(o.Log, "flagos-trace: %s\n", kept(f.dir, o.Output))
-			return err
-		}
+	keep := o.KeepSpool || f.running || lookup(o.Env, envDebug) == "debug"
+	if keep && len(spools) > 0 {
+		f.result.SpoolDir = f.dir
+		fmt.Fprintf(o.Log, "flagos-trace: %s\n", kept(f.dir, o.Output))
+		return err
+	}
+	if !f.settle() {
+		return errors.Join(err, ErrInterrupted)
+	}
+	if keep {
 		// Removing it fails where there is something in it, such as a log.
 		if os.Remove(f.dir) != nil {
 			f.result.SpoolDir = f.dir
@@ -66,6 +84,7 @@ func (f *finisher) writeAll(spools []spoolFile) (failed []error) {
 			failed = append(failed, err)
 		}
 	}
+	f.result.Summary.Stale = stale(f.options.Output, f.result.Summary.Traces)
 	return failed
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -51,20 +52,31 @@ func readDump(path string, fn func(offset int64, data []byte) error) error {
 		if size > maxDumpBuffer {
 			return fmt.Errorf("%s: byte %d: a buffer of %d bytes is not plausible; is this a dump of activity buffers?", path, off, size)
 		}
-		if uint64(cap(buf)) < size {
-			buf = make([]byte, size)
-		}
-		buf = buf[:size]
-		if n, err = io.ReadFull(f, buf); err != nil {
+		if buf, err = readGrowing(f, buf[:0], int(size)); err != nil {
 			return errors.Join(
-				fn(off+dumpHead, buf[:n]),
-				fmt.Errorf("%s: byte %d: %w: %d of %d bytes", path, off+dumpHead, ErrTruncatedDump, n, size))
+				fn(off+dumpHead, buf),
+				fmt.Errorf("%s: byte %d: %w: %d of %d bytes", path, off+dumpHead, ErrTruncatedDump, len(buf), size))
 		}
 		if err := fn(off+dumpHead, buf); err != nil {
 			return err
 		}
 		off += dumpHead + int64(size)
 	}
+}
+
+// readGrowing reads size bytes behind buf. Memory is taken as the bytes come: a
+// size that the file only claims costs nothing.
+func readGrowing(r io.Reader, buf []byte, size int) ([]byte, error) {
+	for len(buf) < size {
+		n := min(size-len(buf), max(cap(buf)-len(buf), 1<<20))
+		buf = slices.Grow(buf, n)
+		got, err := io.ReadFull(r, buf[len(buf):len(buf)+n])
+		buf = buf[:len(buf)+got]
+		if err != nil {
+			return buf, err
+		}
+	}
+	return buf, nil
 }
 
 // readNames calls fn for each line of a file of kernel names: the pointer in

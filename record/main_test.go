@@ -62,6 +62,9 @@ func beRecorder() {
 	if !o.Quiet {
 		o.Log = os.Stderr
 	}
+	// Tests send signals until the recorder has ended: one that comes after Run
+	// must not cut short what is printed.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM)
 	r, err := Run(o.Options)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "recorder:", err)
@@ -90,15 +93,22 @@ func beSignalled() {
 }
 
 // beTraced leaves a spool for each process id in the arguments, as traced
-// processes would; "own" is its own.
+// processes would; "own" is its own, "77x500" that of process 77 with 500
+// records.
 func beTraced() {
 	for _, arg := range os.Args[1:] {
-		pid, err := strconv.Atoi(arg)
-		if arg == "own" {
-			pid, err = os.Getpid(), nil
+		number, times, many := strings.Cut(arg, "x")
+		records := 1
+		var err error
+		if many {
+			records, err = strconv.Atoi(times)
+		}
+		pid := os.Getpid()
+		if err == nil && number != "own" {
+			pid, err = strconv.Atoi(number)
 		}
 		if err == nil {
-			err = leaveSpool(os.Getenv(envDir), pid, 1000)
+			err = leaveSpool(os.Getenv(envDir), pid, 1000, records)
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -108,8 +118,8 @@ func beTraced() {
 	os.Exit(0)
 }
 
-// leaveSpool writes a spool without buffers.
-func leaveSpool(dir string, pid int, start uint64) error {
+// leaveSpool writes a spool with that many records, 1 µs each.
+func leaveSpool(dir string, pid int, start uint64, records int) error {
 	w, err := spool.Create(filepath.Join(dir, fmt.Sprintf("%d.%d%s", pid, start, spoolExt)), spool.Header{
 		Agent: "test", PID: pid, Process: "traced", Host: "testhost", StartNS: 1_700_000_000_000_000_000,
 		Binding: tracer.BindingInfo{Tracer: "cupti", Path: "libcupti.so", How: "test", APIVersion: 130001},
@@ -118,14 +128,22 @@ func leaveSpool(dir string, pid int, start uint64) error {
 	if err != nil {
 		return err
 	}
-	// One overhead record, so that the process did something. Its layout is that
+	// Overhead records, so that the process did something. Their layout is that
 	// of API version 130001: kind, overhead kind, start at 24, end at 32, 56 bytes.
 	record := make([]byte, 56)
 	binary.LittleEndian.PutUint32(record, 17)
-	binary.LittleEndian.PutUint64(record[24:], 1_700_000_000_500_000_000)
-	binary.LittleEndian.PutUint64(record[32:], 1_700_000_000_500_001_000)
-	if err := w.Buffer(spool.Buffer{Data: record}); err != nil {
-		return err
+	const perBuffer = 10_000
+	for first := 0; first < records; first += perBuffer {
+		var data []byte
+		for i := first; i < min(first+perBuffer, records); i++ {
+			at := uint64(1_700_000_000_500_000_000 + 1000*i)
+			binary.LittleEndian.PutUint64(record[24:], at)
+			binary.LittleEndian.PutUint64(record[32:], at+1000)
+			data = append(data, record...)
+		}
+		if err := w.Buffer(spool.Buffer{Sequence: uint64(first / perBuffer), Data: data}); err != nil {
+			return err
+		}
 	}
 	if err := w.End(spool.End{Reason: "exit", NS: 1_700_000_001_000_000_000, Flushed: true}); err != nil {
 		return err

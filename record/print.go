@@ -44,6 +44,9 @@ func (s *Summary) Print(w io.Writer, width int) error {
 	for _, p := range s.Idle {
 		fmt.Fprintf(&b, "flagos-trace: process %d %s used no device and has no trace\n", p.PID, p.Process)
 	}
+	if s.Stale != "" {
+		fmt.Fprintf(&b, "flagos-trace: %s was there before and is not of this run: the traces of its processes have names of their own\n", s.Stale)
+	}
 	_, err := w.Write(b.Bytes())
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/flagos-ai/flagos-trace/internal/outfile"
 	"github.com/flagos-ai/flagos-trace/internal/version"
 )
 
@@ -17,7 +18,8 @@ import (
 const settle = 250 * time.Millisecond
 
 // Run records a program. The Result is never nil and says with which status to
-// exit; an error says what went wrong beside whatever the program did.
+// exit; an error says what went wrong beside whatever the program did. After
+// ErrInterrupted the process can write no more traces: it should exit.
 func Run(o Options) (*Result, error) {
 	r := &Result{ExitCode: ExitFailure}
 	if o.Log == nil {
@@ -76,11 +78,32 @@ func Run(o Options) (*Result, error) {
 			if !ok || n == unix.SIGUSR1 || n == unix.SIGUSR2 || time.Since(end.end) < settle {
 				continue
 			}
+			if !f.settle() {
+				continue // all is written, and the spool is on its way out
+			}
+			outfile.RemoveTemporaries()
 			// The finisher still writes to r: hand out another.
-			return &Result{ExitCode: 128 + int(n), SpoolDir: dir},
-				fmt.Errorf("%w by %s; %s", ErrInterrupted, unix.SignalName(n), kept(dir, o.Output))
+			r := &Result{ExitCode: 128 + int(n)}
+			text := keepSpools(r, dir, o.Output)
+			return r, fmt.Errorf("%w by %s; %s", ErrInterrupted, unix.SignalName(n), text)
 		}
 	}
+}
+
+// keepSpools says what an interrupt leaves in the spool folder, and removes the
+// folder if that is nothing.
+func keepSpools(r *Result, dir, output string) string {
+	spools, err := findSpools(dir)
+	if err != nil || len(spools) > 0 {
+		r.SpoolDir = dir
+		return kept(dir, output)
+	}
+	// Removing it fails where there is something in it, such as a log.
+	if os.Remove(dir) != nil {
+		r.SpoolDir = dir
+		return "nothing was recorded; the spool folder " + dir + " is kept"
+	}
+	return "nothing was recorded"
 }
 
 // kept says where a spool is and what can be done with it.

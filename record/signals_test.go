@@ -1,13 +1,10 @@
 package record
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -140,49 +137,4 @@ func pty(t *testing.T) (master, tty *os.File) {
 	}
 	t.Cleanup(func() { tty.Close() })
 	return master, tty
-}
-
-// TestInterruptedWriting: a signal ends the recorder while it writes, and the
-// data stays.
-func TestInterruptedWriting(t *testing.T) {
-	dir := t.TempDir()
-	fifo, spools := filepath.Join(dir, "pipe"), filepath.Join(dir, "spools")
-	if err := unix.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(spools, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	// Nobody reads the pipe, so writing the trace takes for ever.
-	cmd := recorder(t, dir, map[string]any{"Output": fifo, "SpoolDir": spools}, os.Args[0], "77")
-	cmd.Env = append(cmd.Env, "CHILD_ROLE=spools")
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }()
-	for begin := time.Now(); ; {
-		select {
-		case err := <-exited:
-			if got := status(t, err); got != 128+int(unix.SIGTERM) {
-				t.Errorf("status %d", got)
-			}
-			kept, _ := filepath.Glob(filepath.Join(spools, "*", "77.1000.spool"))
-			if len(kept) != 1 || !strings.Contains(said.String(), filepath.Dir(kept[0])) {
-				t.Errorf("kept %v; said:\n%s", kept, said.String())
-			}
-			return
-		case <-time.After(50 * time.Millisecond):
-		}
-		if time.Since(begin) > 20*time.Second {
-			_ = cmd.Process.Kill()
-			t.Fatal("the recorder does not end")
-		}
-		// The recorder takes signals once it has started the program.
-		if left, _ := filepath.Glob(filepath.Join(spools, "*", "*.spool")); len(left) > 0 {
-			_ = cmd.Process.Signal(unix.SIGTERM) // it may have ended
-		}
-	}
 }

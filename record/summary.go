@@ -2,6 +2,7 @@ package record
 
 import (
 	"cmp"
+	"os"
 	"slices"
 	"strings"
 
@@ -19,7 +20,10 @@ type Summary struct {
 	Traces   []TraceSummary `json:"traces"`
 	// Idle are processes that initialised the device's driver, did nothing with
 	// it, and have no trace.
-	Idle     []Idle   `json:"idle,omitempty"`
+	Idle []Idle `json:"idle,omitempty"`
+	// Stale is the file that Options.Output names, where it is there and none of
+	// these traces is in it: it is of an earlier run.
+	Stale    string   `json:"stale,omitempty"`
 	Failures []string `json:"failures,omitempty"`
 }
 
@@ -159,4 +163,19 @@ func union(spans []span) int64 {
 		}
 	}
 	return length
+}
+
+// stale returns the output if it is a file that was there before: only processes
+// other than the command itself were traced, whose traces have names of their
+// own.
+func stale(output string, written []TraceSummary) string {
+	for _, t := range written {
+		if t.File == output {
+			return ""
+		}
+	}
+	if st, err := os.Stat(output); err != nil || !st.Mode().IsRegular() {
+		return ""
+	}
+	return output
 }

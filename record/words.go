@@ -5,7 +5,9 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
+	"github.com/flagos-ai/flagos-trace/spool"
 	"github.com/flagos-ai/flagos-trace/timeline"
 	"github.com/flagos-ai/flagos-trace/tracer"
 )
@@ -20,11 +22,33 @@ var reasons = map[string]string{
 	tracer.DropLayout:          "records whose size does not fit the library's version",
 	tracer.DropForeignExternal: "external ids of another tool",
 	tracer.DropNoCallbackName:  "API calls whose name is not known",
+	timeline.DropOtherClock:    "records in a clock that nothing ties to the wall clock",
 	timeline.DropOutOfWindow:   "records outside the recorded window",
 	timeline.DropFiltered:      "API calls left out by the level of API recording",
 	timeline.DropOwnCalls:      "API calls of the recorder itself",
 	tracer.RepairClamped:       "spans that ended before they started, now of no length",
 	tracer.RepairIncomplete:    "spans still running at the end, cut there",
+}
+
+// losses puts the codes of losses of unknown size into words. One that is not
+// here is shown as it stands.
+var losses = map[string]string{
+	spool.LossDevice: "the work of a device that the vendor's library does not support",
+	spool.LossClock:  "records since another profiler in the process took over the vendor's library",
+	spool.LossMemory: "everything: there was no memory for buffers",
+	spool.LossFlush:  "records that the vendor's library did not hand over when it was asked to",
+	spool.LossAgent:  "the end of the recording: the agent failed",
+}
+
+// loss puts a code into words.
+func loss(code string) string {
+	if text, ok := losses[code]; ok {
+		return text
+	}
+	if kind, ok := strings.CutSuffix(code, refused); ok {
+		return fmt.Sprintf("all %s events: the vendor's library refused to record them", kind)
+	}
+	return code
 }
 
 // account is a completeness record in words.
@@ -69,6 +93,9 @@ func explain(c *timeline.Completeness) account {
 			a.Lost = append(a.Lost, size(int64(s.LostBytes))+" of buffers that could not be decoded")
 		}
 	}
+	for _, code := range c.Missing {
+		a.Lost = append(a.Lost, loss(code))
+	}
 	switch {
 	case c.Ended == timeline.EndUnavailable:
 		a.Lost = append(a.Lost, "everything: the vendor's library could not be used")
@@ -89,6 +116,9 @@ func explain(c *timeline.Completeness) account {
 			a.Notes = append(a.Notes, plural(n, reason+" events whose API call was not recorded"))
 		}
 	}
+	if n := c.Noted[orphanArrows]; n > 0 {
+		a.Notes = append(a.Notes, plural(n, "ends of arrows between operators left out because the host trace lacks the other end"))
+	}
 	return a
 }
 
@@ -101,7 +131,7 @@ func counted(n uint64, reason string) string {
 }
 
 // plurals finds the first noun of a text that follows a count.
-var plurals = regexp.MustCompile(`\b(record|call|span|kernel|id|event|buffer|frame|write)s\b`)
+var plurals = regexp.MustCompile(`\b(record|call|span|kernel|id|event|buffer|frame|write|end)s\b`)
 
 // plural puts a count before a text in the plural, and its first noun into the
 // singular where the count is one.

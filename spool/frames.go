@@ -23,8 +23,26 @@ const (
 	// TypeBinding is JSON of tracer.BindingInfo as it stands once the driver is
 	// initialised (driver and runtime versions known); it replaces the header's.
 	TypeBinding Type = 14
+	// TypeLoss is JSON of Loss: something is known to be missing. A TypeDiagnosis
+	// with the same text may stand beside it, for readers that do not know it.
+	TypeLoss Type = 15
 
-	maxType = TypeBinding
+	maxType = TypeLoss
+)
+
+// Loss says that something is missing whose amount is not known.
+type Loss struct {
+	Code string `json:"code"` // one of the Loss constants, or one of a later version
+	Text string `json:"text"` // for people
+}
+
+// Codes of losses.
+const (
+	LossDevice = "device_unsupported" // the library delivers no records for a device
+	LossClock  = "clock_replaced"     // another profiler took over, and probably the buffers
+	LossMemory = "no_memory"          // there was no memory for buffers
+	LossFlush  = "flush_failed"       // the library refused to hand over records
+	LossAgent  = "agent_failed"       // the agent stopped early
 )
 
 // Header says who wrote the spool. Times are CLOCK_REALTIME nanoseconds.

@@ -167,3 +167,6 @@ func (f Frame) Diagnosis() (string, error) {
 	}
 	return string(f.Payload), nil
 }
+
+// Loss parses a TypeLoss frame.
+func (f Frame) Loss() (Loss, error) { return parseJSON[Loss](f, TypeLoss) }

@@ -354,7 +354,7 @@ func TestNoRoom(t *testing.T) {
 	}
 	// Go programs ignore SIGXFSZ, so the write fails instead.
 	limit := old
-	limit.Cur = uint64(w.Size()) + 500
+	limit.Cur = uint64(w.Size()) + 500 + tailRoom
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit.Cur, Max: old.Max}); err != nil {
 		t.Fatal(err)
 	}
@@ -463,7 +463,7 @@ func BenchmarkWriteBuffer(b *testing.B) {
 			b.Fatal(err)
 		}
 		if w.Size() > 256<<20 {
-			unix.Ftruncate(w.fd, prefaceSize)
+			unix.Ftruncate(w.fd.N, prefaceSize)
 			w.off = prefaceSize
 		}
 	}

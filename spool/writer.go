@@ -6,26 +6,34 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/flagos-ai/flagos-trace/internal/guest"
 	"github.com/flagos-ai/flagos-trace/tracer"
 	"golang.org/x/sys/unix"
 )
 
-// ErrTooLarge is returned for a payload above MaxPayload.
-var ErrTooLarge = errors.New("spool: frame too large")
+// Errors of a Writer.
+var (
+	// ErrTooLarge is returned for a payload above MaxPayload.
+	ErrTooLarge = errors.New("spool: frame too large")
+	// ErrTaken: the process closed the file's descriptor under the Writer.
+	ErrTaken = errors.New("spool: the program closed the file")
+)
 
 // Writer appends frames to a spool. Each frame is one write to the file, so
 // whatever was appended outlives the process. It is not safe for concurrent use.
 //
 // A frame that could not be written whole is cut off again, counted, and
 // reported as an error; the Writer stays usable, and writes again once there is
-// room.
+// room. Some room is held back for the last frames, see UseReserve.
 type Writer struct {
-	fd      int
+	fd      guest.FD
 	path    string
+	room    reserve
 	off     int64 // where the next frame goes
 	ragged  bool  // bytes of a given-up frame may stand behind off
 	seq     uint32
 	errs    uint64
+	again   bool
 	scratch []byte
 	iov     [][]byte
 }
@@ -37,19 +45,20 @@ func Create(path string, h Header) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spool %s: header: %w", path, err)
 	}
-	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o644)
+	fd, err := guest.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("spool %s: %w", path, err)
 	}
-	w := &Writer{fd: fd, path: path}
+	w := &Writer{fd: guest.Keep(fd), path: path}
 	var hd [headSize]byte
 	putHead(&hd, TypeHeader, 0, payload)
 	if err := w.put(preface(), hd[:], payload, zeros[:pad8(int64(len(payload)))-int64(len(payload))]); err != nil {
-		unix.Close(fd)
+		w.fd.Close()
 		unix.Unlink(path)
 		return nil, fmt.Errorf("spool %s: header: %w", path, err)
 	}
 	w.seq = 1
+	w.room.hold(w.fd.N, w.off)
 	return w, nil
 }
 
@@ -59,17 +68,23 @@ func (w *Writer) Path() string { return w.path }
 // Size returns the bytes of the file that hold whole frames.
 func (w *Writer) Size() int64 { return w.off }
 
-// Errors returns the number of frames that could not be written.
+// Errors returns the number of frames that were given up.
 func (w *Writer) Errors() uint64 { return w.errs }
+
+// Retrying tells whether the frames to come are kept by the caller and appended
+// again if that fails: such a failure is no frame given up.
+func (w *Writer) Retrying(on bool) { w.again = on }
+
+// UseReserve lets the frames to come use the room held back, about 16 KiB: the
+// last ones, which say what was lost.
+func (w *Writer) UseReserve() { w.room.open = true }
 
 // Close closes the file. It writes nothing.
 func (w *Writer) Close() error {
-	if w.fd < 0 {
-		return nil
+	if w.fd.N >= 0 && w.fd.Ours() {
+		w.room.release(w.fd.N, w.off)
 	}
-	fd := w.fd
-	w.fd = -1
-	return unix.Close(fd)
+	return w.fd.Close()
 }
 
 // put writes the parts at w.off with one system call and moves w.off behind
@@ -84,13 +99,16 @@ func (w *Writer) put(parts ...[]byte) error {
 		}
 	}
 	w.iov = iov
-	if w.ragged && unix.Ftruncate(w.fd, w.off) == nil {
+	if !w.fd.Ours() {
+		return ErrTaken
+	}
+	if w.ragged && unix.Ftruncate(w.fd.N, w.off) == nil {
 		w.ragged = false
 	}
 	done, err := 0, error(nil)
 	for done < total {
 		var n int
-		n, err = unix.Pwritev(w.fd, iov, w.off+int64(done))
+		n, err = unix.Pwritev(w.fd.N, iov, w.off+int64(done))
 		if err == unix.EINTR {
 			continue
 		}
@@ -114,8 +132,9 @@ func (w *Writer) put(parts ...[]byte) error {
 		w.off += int64(total)
 		return nil
 	}
-	if done > 0 && unix.Ftruncate(w.fd, w.off) != nil {
-		w.ragged = true
+	if done > 0 {
+		w.ragged = unix.Ftruncate(w.fd.N, w.off) != nil
+		w.room.lost(w.fd.N, w.off)
 	}
 	return err
 }
@@ -131,7 +150,7 @@ func (w *Writer) frame(t Type, parts ...[]byte) error {
 	var err error
 	if n > MaxPayload {
 		err = ErrTooLarge
-	} else {
+	} else if err = w.room.take(w.fd, w.off, headSize+pad8(n)); err == nil {
 		var hd [headSize]byte
 		putHead(&hd, t, seq, parts...)
 		pad := zeros[:pad8(n)-n]
@@ -143,7 +162,11 @@ func (w *Writer) frame(t Type, parts ...[]byte) error {
 		}
 	}
 	if err != nil {
-		w.errs++
+		if w.again {
+			w.seq = seq // it will be tried again, and is not given up
+		} else {
+			w.errs++
+		}
 		return fmt.Errorf("spool %s: frame %d of type %d, %d bytes at offset %d: %w", w.path, seq, t, n, w.off, err)
 	}
 	return nil
@@ -229,6 +252,9 @@ func (w *Writer) Clock(c Clock) error {
 
 // Diagnosis appends a message for people.
 func (w *Writer) Diagnosis(text string) error { return w.frame(TypeDiagnosis, []byte(text)) }
+
+// Loss appends that something is known to be missing.
+func (w *Writer) Loss(l Loss) error { return w.json(TypeLoss, l) }
 
 // Devices appends the attributes of the devices the process sees.
 func (w *Writer) Devices(d []tracer.Device) error { return w.json(TypeDevices, d) }

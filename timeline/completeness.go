@@ -37,19 +37,42 @@ type Completeness struct {
 	// ExitCode and Signal say how the program ended, where the recorder saw it.
 	ExitCode *int   `json:"exit_code,omitempty"`
 	Signal   string `json:"signal,omitempty"`
+	// Missing names losses of unknown size, each by a short code; what happened
+	// stands in Diagnoses.
+	Missing []string `json:"missing,omitempty"`
 	// Diagnoses are messages for people.
 	Diagnoses []string `json:"diagnoses,omitempty"`
+	// Processes holds the records of the processes of a merged trace.
+	Processes []ProcessCompleteness `json:"processes,omitempty"`
+}
+
+// ProcessCompleteness is the record of one process of a merged trace.
+type ProcessCompleteness struct {
+	PID   int    `json:"pid,omitempty"`
+	Host  string `json:"host,omitempty"`
+	Label string `json:"label,omitempty"`
+	*Completeness
 }
 
 // Clock says how the tracer's times became nanoseconds since the Unix epoch.
 type Clock struct {
-	Source    string  `json:"source"`                // "realtime", "ticks", "fit"
-	NSPerTick float64 `json:"ns_per_tick,omitempty"` // for ticks
+	// Source is one of the Clock constants.
+	Source    string  `json:"source"`
+	NSPerTick float64 `json:"ns_per_tick,omitempty"` // where there were ticks
 	// UncertaintyNS bounds the error of the mapping where it was fitted, ns.
 	UncertaintyNS *float64 `json:"uncertainty_ns,omitempty"`
 	// StepNS is the largest step of the wall clock seen while recording, ns.
 	StepNS *int64 `json:"realtime_step_ns,omitempty"`
 }
+
+// Sources of a clock.
+const (
+	ClockRealtime = "realtime" // the tracer's times are CLOCK_REALTIME
+	ClockTicks    = "ticks"    // ticks of a known length
+	ClockFit      = "fit"      // fitted to the host's operators
+	ClockMixed    = "mixed"    // the clock was replaced while recording; each record by its own
+	ClockUnknown  = "unknown"  // nobody read the tracer's clock
+)
 
 // BufferCounts are the agent's own counts.
 type BufferCounts struct {
@@ -110,6 +133,9 @@ func (c *Completeness) Judge() Verdict {
 
 // Lost reports whether anything that happened inside the window is missing.
 func (c *Completeness) Lost() bool {
+	if len(c.Missing) > 0 {
+		return true
+	}
 	for reason, n := range c.Dropped {
 		if n > 0 && !NotALoss(reason) {
 			return true
@@ -122,6 +148,10 @@ func (c *Completeness) Lost() bool {
 	s := c.Spool
 	return s != nil && (s.BadFrames > 0 || s.TornBytes > 0 || s.LostBytes > 0)
 }
+
+// DropOtherClock is the reason for leaving out records whose times are in a
+// clock that nothing ties to CLOCK_REALTIME. It is a loss.
+const DropOtherClock = "other_clock"
 
 // Reasons for leaving a record out that are not losses: nothing that was asked
 // for inside the window is missing for them.

@@ -21,6 +21,9 @@ type Trace struct {
 	Metadata []Property // top-level entries of the document, in order
 	// Process is the process the trace was recorded from; zero in a merged one.
 	Process Process
+	// Groups name the processes of a merged trace, devices' included, instead of
+	// what a writer derives from Process; nil in the trace of one process.
+	Groups []Group
 	// Window is the span that was recorded. Everything lies inside it.
 	Window Window
 	// Completeness says what was asked for, received and lost. Nil in a trace
@@ -40,6 +43,15 @@ type Process struct {
 	PID  int
 	Name string // base name of argv[0]
 	Host string
+}
+
+// Group is what a merged trace shows as one process: a host process, a device of
+// one, or the tracer's overhead in one.
+type Group struct {
+	PID       int64 // as the rows have it
+	Name      string
+	Label     string
+	SortIndex int64
 }
 
 // Property is one key with its raw JSON value.

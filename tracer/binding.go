@@ -70,7 +70,8 @@ type BindingInfo struct {
 // Findings receives what Inspect found, to be put into the spool before the
 // buffer.
 type Findings interface {
-	Name(ptr uint64, name string)
+	// Name returns false when the name could not be kept; it is to be told again.
+	Name(ptr uint64, name string) bool
 	Stride(kind, bytes uint32)
 	CallbackName(domain, id uint32, name string)
 	// Offsets is called at most once per buffer.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 
@@ -21,11 +22,13 @@ func newCheck() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check file...",
 		Short: "Check that traces are strict JSON and keep the rules of the format",
-		Long: `Read each trace with a strict JSON parser and check what viewers rely on: every
-event has a phase; spans have a name, a category, a row, a time and a length that
-is not negative; spans of one row nest or lie side by side; arrows have both ends,
-each on a span. Compressed traces are recognized by their content; - is standard
-input.
+		Long: `Read each trace with a strict JSON parser and check what viewers rely on: no
+object names a key twice; every event has a phase; spans have a name, a category, a
+row, a time and a length that is not negative; spans of one row nest or lie side by
+side; arrows have both ends, each on a span, and "bp": "e" at the second; nothing
+lies outside the recorded window (the span of category Trace). Where a record of
+completeness (flagosTrace) comes before the events, times have three decimals.
+Compressed traces are recognized by their content; - is standard input.
 
 The rules are those of this tool's own traces. Those of other writers may break
 some, and so may those written with --compat kineto, which keeps Kineto's rows.
@@ -66,14 +69,14 @@ func checkFile(w io.Writer, name string) (bool, error) {
 		}
 		defer f.Close()
 	}
+	report := &tracecheck.Report{}
 	r, err := decompress(f)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", name, err)
+	if err == nil {
+		report, err = tracecheck.Read(r)
 	}
-	report, err := tracecheck.Read(r)
 	var out bytes.Buffer
 	switch {
-	case errors.Is(err, tracecheck.ErrNotJSON), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
+	case errors.Is(err, tracecheck.ErrNotJSON), errors.Is(err, errCompressed):
 		fmt.Fprintf(&out, "%s: %v\n", name, err)
 	case err != nil:
 		return false, fmt.Errorf("%s: %w", name, err)
@@ -100,11 +103,46 @@ func checkFile(w io.Writer, name string) (bool, error) {
 	return ok, err
 }
 
-// decompress returns a reader of the text, whether it is compressed or not.
+// errCompressed means that the compressed data is not whole.
+var errCompressed = errors.New("the compressed data")
+
+// decompress returns a reader of the text, whether it is compressed or not. Errors
+// about the compressed data are errCompressed.
 func decompress(f io.Reader) (io.Reader, error) {
 	b := bufio.NewReaderSize(f, 1<<16)
-	if head, err := b.Peek(2); err == nil && head[0] == 0x1f && head[1] == 0x8b {
-		return gzip.NewReader(b)
+	head, err := b.Peek(2)
+	if err != nil || head[0] != 0x1f || head[1] != 0x8b {
+		return b, nil
 	}
-	return b, nil
+	z, err := gzip.NewReader(b)
+	if err != nil {
+		return nil, compressedError(err, 0)
+	}
+	return &gunzip{z: z}, nil
+}
+
+// gunzip tells a compressed text that ends early from a text that does.
+type gunzip struct {
+	z    *gzip.Reader
+	text int64 // bytes read
+}
+
+func (g *gunzip) Read(p []byte) (int, error) {
+	n, err := g.z.Read(p)
+	g.text += int64(n)
+	if err != nil && err != io.EOF {
+		err = compressedError(err, g.text)
+	}
+	return n, err
+}
+
+func compressedError(err error, text int64) error {
+	var corrupt flate.CorruptInputError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return fmt.Errorf("%w ends early, after %d bytes of text: the file was cut off", errCompressed, text)
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt):
+		return fmt.Errorf("%w is damaged, after %d bytes of text: %w", errCompressed, text, err)
+	}
+	return err
 }

@@ -15,7 +15,7 @@ import (
 // its help.
 const (
 	exitOK      = 0
-	exitFinding = 1   // check found something
+	exitFinding = 1   // check or doctor found something
 	exitUsage   = 2   // the command line is wrong
 	exitFailure = 125 // flagos-trace itself failed
 )
@@ -77,7 +77,7 @@ the program. Open it in Perfetto (https://ui.perfetto.dev) or chrome://tracing.
 
 Exit status:
   0    done
-  1    check: the trace breaks a rule
+  1    check: the trace breaks a rule; doctor: a recording would fail
   2    the command line is wrong
   125  flagos-trace itself failed
 record passes on the program's own status; see flagos-trace record --help.`,
@@ -91,6 +91,6 @@ record passes on the program's own status; see flagos-trace record --help.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(newRecord(), newImport(), newCheck(), newVersion())
+	root.AddCommand(newRecord(), newDoctor(), newImport(), newCheck(), newVersion())
 	return root
 }

@@ -45,6 +45,7 @@ This page is made from the help texts: ` + "`go test ./cmd/flagos-trace -update`
 |---|---|---|
 | 0 | all | done; for record: the command succeeded and its trace is written |
 | 1 | check | a trace breaks a rule |
+| 1 | doctor | a recording would fail |
 | 2 | all | the command line is wrong |
 | 125 | all | flagos-trace itself failed; for record: the command was not started, or it succeeded and its trace could not be written |
 | 126 | record | the command was found and could not be executed |
@@ -168,8 +169,13 @@ func TestCheckCommand(t *testing.T) {
 		{"packed under a plain name", []string{file("packed.json", good, true)}, exitOK, "ok"},
 		{"a rule", []string{packed, file("bad.json", `{"traceEvents":[{}]}`, false)}, exitFinding, "event 0: it has no ph"},
 		{"syntax", []string{file("syntax.json", good+"x", false)}, exitFinding, "not strict JSON"},
-		{"cut gzip", []string{file("cut.json.gz", string(data[:len(data)-9]), false)}, exitFinding, "not strict JSON"},
+		{"cut gzip", []string{file("cut.json.gz", string(data[:len(data)/2]), false)}, exitFinding, "cut.json.gz: the compressed data ends early"},
+		{"cut in gzip's sum", []string{file("cut8.json.gz", string(data[:len(data)-1]), false)}, exitFinding, fmt.Sprintf("ends early, after %d bytes", len(good))},
+		{"cut in gzip's head", []string{file("cut9.json.gz", string(data[:9]), false)}, exitFinding, "ends early, after 0 bytes"},
+		{"damaged gzip", []string{file("damaged.json.gz", string(data[:10])+"\xff\xff\xff\xff", false)}, exitFinding, "is damaged"},
+		{"garbage behind gzip", []string{file("behind.json.gz", string(data)+"garbage and more", false)}, exitFinding, "is damaged"},
 		{"checksum", []string{file("sum.json.gz", string(flipped), false)}, exitFinding, "checksum"},
+		{"cut text", []string{file("cut.json", good[:len(good)/2], false)}, exitFinding, "not strict JSON"},
 		{"empty", []string{file("empty.json", "", false)}, exitFinding, "not strict JSON"},
 		{"missing", []string{filepath.Join(dir, "no.json")}, exitFailure, "no.json"},
 	} {

@@ -1,4 +1,5 @@
 /* api.c - the exported functions. Each returns at once in a forked child. */
+#include "guard.h"
 #include "include/flagos_trace.h"
 #include "shim.h"
 #include "_cgo_export.h"
@@ -12,6 +13,7 @@
 enum { KIND_OPERATOR = 3, KIND_ANNOTATION = 4, RESULT_QUEUE_EMPTY = 18 };
 
 static _Atomic(void *) push_fn, pop_fn;
+static _Atomic int stopped; /* by the program, since the last start */
 
 void ft_set_push_pop(void *push, void *pop)
 {
@@ -25,10 +27,30 @@ static int kind_of(uint32_t stack, uint32_t *kind)
     return stack == FLAGOS_TRACE_OPERATOR || stack == FLAGOS_TRACE_ANNOTATION;
 }
 
+static int recording(void) { return ft_alive() && ft_active() && !atomic_load(&stopped); }
+
+/* Calls into Go as a guest should; see signals.c. */
+static int call_go(int (*fn)(void))
+{
+    ft_guest g;
+    if (!ft_alive())
+        return FLAGOS_TRACE_INACTIVE;
+    ft_enter_go(&g);
+    int rc = fn();
+    ft_leave_go(&g);
+    return rc;
+}
+
+static int inject(void)
+{
+    ftInject();
+    return FLAGOS_TRACE_OK;
+}
+
 int flagos_trace_push_external_id(uint32_t stack, uint64_t id)
 {
     uint32_t kind;
-    if (!ft_alive() || !ft_active())
+    if (!recording())
         return FLAGOS_TRACE_INACTIVE;
     if (!kind_of(stack, &kind))
         return FLAGOS_TRACE_INVALID;
@@ -42,7 +64,7 @@ int flagos_trace_pop_external_id(uint32_t stack, uint64_t *id)
 {
     uint32_t kind;
     uint64_t last = 0;
-    if (!ft_alive() || !ft_active())
+    if (!recording())
         return FLAGOS_TRACE_INACTIVE;
     if (!kind_of(stack, &kind))
         return FLAGOS_TRACE_INVALID;
@@ -63,13 +85,25 @@ int flagos_trace_pop_external_id(uint32_t stack, uint64_t *id)
 
 int InitializeInjection(void)
 {
-    if (ft_alive())
-        ftInject();
+    call_go(inject);
     return 1;
 }
 
-int flagos_trace_start(void) { return ft_alive() ? ftStart() : FLAGOS_TRACE_INACTIVE; }
+int flagos_trace_start(void)
+{
+    int rc = call_go(ftStart);
+    if (rc == FLAGOS_TRACE_OK)
+        atomic_store(&stopped, 0);
+    return rc;
+}
 
-int flagos_trace_stop(void) { return ft_alive() ? ftStop() : FLAGOS_TRACE_INACTIVE; }
+int flagos_trace_stop(void)
+{
+    int rc = call_go(ftStop);
+    /* FAILED as well: the window is closed and what could be disarmed is. */
+    if (rc == FLAGOS_TRACE_OK || rc == FLAGOS_TRACE_FAILED)
+        atomic_store(&stopped, 1);
+    return rc;
+}
 
-int flagos_trace_flush(void) { return ft_alive() ? ftFlush() : FLAGOS_TRACE_INACTIVE; }
+int flagos_trace_flush(void) { return call_go(ftFlush); }

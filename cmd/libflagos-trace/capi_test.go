@@ -20,6 +20,7 @@ func TestCInterface(t *testing.T) {
 		{"nothing asked for", fakegpu.CUPTI13, "FLAGOS_TRACE_DIR=", "push pop flush start stop inject", "1|1 0|1|1|1|1"},
 		{"push and pop", fakegpu.CUPTI13, "", "start push pop pop pushbad", "0|0|0 4711|5 0|7"},
 		{"window", fakegpu.CUPTI13, "", "start cuda flush stop stop start cuda stop", "0|0|0|0|0|0|0|0"},
+		{"push after stop", fakegpu.CUPTI13, "", "start push stop push pop start push", "0|0|0|1|1 0|0|0"},
 		{"injected twice", fakegpu.CUPTI13, "", "inject inject push pop", "1|1|0|0 4711"},
 		{"no library", fakegpu.NoCUPTI, "", "start push flush stop", "2|1|2|2"},
 		{"refused", fakegpu.CUPTI13, "FAKECUPTI_FAIL=cuptiActivityPushExternalCorrelationId=1", "start push", "0|3"},

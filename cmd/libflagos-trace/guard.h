@@ -2,11 +2,25 @@
 #ifndef FT_GUARD_H
 #define FT_GUARD_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
 int ft_pool_open(size_t bytes, uint32_t blocks);
-/* Registers the exit handler again, once: now the driver has its own. */
-void ft_lazy_exit_handler(void);
+/* Whether a buffer was ever requested. */
+int ft_requested(void);
+/* Takes note of the process. Called once, before Go starts. */
+void ft_process_init(void);
+/* Blocks or unblocks the faults Go makes panics of, on the calling thread. */
+void ft_faults(int block);
+
+/* What a thread of the program had when it called into Go. */
+typedef struct {
+    sigset_t mask, pending;
+} ft_guest;
+
+/* Stand round every call into Go on a thread of the program. */
+void ft_enter_go(ft_guest *g);
+void ft_leave_go(ft_guest *g);
 
 #endif

@@ -12,7 +12,7 @@ package main
 
 /*
 #cgo CFLAGS: -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
-#cgo LDFLAGS: ${SRCDIR}/exports.tbd
+#cgo LDFLAGS: ${SRCDIR}/exports.tbd -ldl
 #include <stdlib.h>
 #include "shim.h"
 */

@@ -9,9 +9,14 @@
 
 enum { MAX_BLOCKS = 1024, DISCARD_BYTES = 256 << 10, WARM_BLOCKS = 2 };
 
+/* Who has a block. One that is completed twice, or was never given out, must not
+   get into a list it is in already. */
+enum { FREE, OUT, DONE, TAKEN };
+
 /* What is known of a block beside its bytes. */
 typedef struct {
     _Atomic uint32_t next; /* index + 1 of the next free or completed block */
+    _Atomic uint8_t state;
     ft_block done;
 } slot;
 
@@ -86,10 +91,11 @@ void ft_request(uint8_t **buffer, size_t *size, size_t *max_records)
     *max_records = 0;
     if (!ft_alive())
         return;
-    ft_lazy_exit_handler();
-    atomic_fetch_add(&requested, 1);
+    if (atomic_fetch_add(&requested, 1) == 0)
+        ft_wake(FT_FLUSHER); /* see ft_register_exit */
     uint32_t index;
     if (stack_pop(&free_head, &index)) {
+        atomic_store(&slots[index].state, OUT);
         *buffer = arena + (size_t)index * block_bytes;
         *size = block_bytes;
         return;
@@ -114,6 +120,11 @@ void ft_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, s
         return;
     }
     uint32_t index = (uint32_t)(at / block_bytes);
+    uint8_t was = OUT;
+    if (!atomic_compare_exchange_strong(&slots[index].state, &was, DONE)) {
+        atomic_fetch_add(&foreign, 1); /* not out: handed back twice */
+        return;
+    }
     ft_block *b = &slots[index].done;
     b->index = index;
     b->forced = (uint32_t)atomic_load(&forced);
@@ -144,6 +155,7 @@ int ft_take(ft_block *out)
     }
     if (taken == 0)
         return 0;
+    atomic_store(&slots[taken - 1].state, TAKEN);
     *out = slots[taken - 1].done;
     taken = atomic_load(&slots[taken - 1].next);
     return 1;
@@ -151,9 +163,12 @@ int ft_take(ft_block *out)
 
 void ft_release(uint32_t index)
 {
-    if (index < block_count)
+    uint8_t was = TAKEN;
+    if (index < block_count && atomic_compare_exchange_strong(&slots[index].state, &was, FREE))
         stack_push(&free_head, index);
 }
+
+int ft_requested(void) { return atomic_load(&requested) != 0; }
 
 void ft_set_forced(int on) { atomic_store(&forced, on); }
 

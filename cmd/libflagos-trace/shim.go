@@ -78,6 +78,12 @@ func (shim) Quiet(name string) {
 	C.ft_quiet(cs)
 }
 
+func (shim) EnterVendor()           { C.ft_enter_vendor() }
+func (shim) LeaveVendor()           { C.ft_leave_vendor() }
+func (shim) RegisterExit()          { C.ft_register_exit() }
+func (shim) Chain(fn uintptr) int32 { return int32(C.ft_chain(C.uintptr_t(fn))) }
+func (shim) Park()                  { C.ft_park() }
+
 func cbool(b bool) C.int {
 	if b {
 		return 1

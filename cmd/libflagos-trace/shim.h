@@ -37,7 +37,8 @@ typedef struct {
 typedef int (*ft_push_fn)(uint32_t kind, uint64_t id);
 typedef int (*ft_pop_fn)(uint32_t kind, uint64_t *id);
 
-/* Maps the pool, and registers the exit handler. 0, or -1 without a pool. */
+/* Maps the pool, and registers the exit handler, for quick_exit as well. 0, or -1
+   without a pool. */
 int ft_open(size_t block_bytes, uint32_t blocks, uint32_t exit_timeout_ms);
 /* Says whether this is the process the library was loaded in. */
 int ft_alive(void);
@@ -64,7 +65,27 @@ int ft_exiting(void);
 void ft_exit_done(void);
 
 void ft_read_clock(ft_clock *out);
-/* Blocks all signals on the calling thread and names it. */
+/* Blocks all signals but faults on the calling thread, and names it: with a fault
+   blocked the kernel ends the process, where Go would make it a panic. */
 void ft_quiet(const char *name);
+
+/*
+ * Stand round the flusher's calls of the vendor library, and only its, not one
+ * within another. A fork waits for the end of the call, 20 ms at most, and the next
+ * call for the end of the fork. Faults are blocked within: one ends the process
+ * without a report of Go's.
+ */
+void ft_enter_vendor(void);
+void ft_leave_vendor(void);
+/*
+ * Registers the exit handler again, once and only after a buffer was requested:
+ * the driver has its own by then. Not called by ft_request itself, since atexit
+ * takes a lock; that one wakes the flusher.
+ */
+void ft_register_exit(void);
+/* Calls another injection library with the program's signal mask. */
+int ft_chain(uintptr_t fn);
+/* Does not return. */
+void ft_park(void);
 
 #endif

@@ -117,6 +117,16 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
+// With no room at all the header of the spool is what cannot be written, and that
+// happens on a thread of the program.
+func TestNoRoomAtAll(t *testing.T) {
+	o := trial{cupti: fakegpu.CUPTI13, wrap: []string{"bash", "-c", `ulimit -f 0; exec env --default-signal=XFSZ "$@"`, "-"},
+		env: []string{"FAKECUPTI_LOG=", "FLAGOS_TRACE=debug"}, args: []string{"--exit-code", "3"}}.run(t)
+	if o.code != 3 || o.stdout+o.stderr != "" {
+		t.Errorf("exit %d, %q %q", o.code, o.stdout, o.stderr)
+	}
+}
+
 // Where there is no place for a spool, nothing happens.
 func TestNoDirectory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")

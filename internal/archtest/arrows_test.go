@@ -10,13 +10,14 @@ import (
 // floors below its own; the exceptions stand in sideways. "/*" stands for every
 // package below a folder.
 var layers = [][]string{
-	{"internal/version", "internal/outfile"},
+	{"internal/guest", "internal/version", "internal/outfile"},
 	{"event"},
 	{"timeline", "tracer"},
 	{"chrome", "spool", "occupancy", "tracer/*"},
-	{"correlate", "host", "agent"},
+	{"correlate", "host", "agent", "merge"},
 	{"baseline", "validate"},
 	{"record", "report", "summary", "pprofile"},
+	{"doctor"},
 	{"cmd/*"},
 }
 
@@ -34,17 +35,19 @@ var arrows = map[string][]string{
 	"tracer":            {"event"},
 	"tracer/cupti":      {"event", "tracer"},
 	"tracer/cupti/abi":  {},
-	"tracer/cupti/bind": {"event", "tracer", "tracer/cupti", "tracer/dl"},
-	"tracer/dl":         {},
-	"spool":             {"tracer"},
+	"tracer/cupti/bind": {"event", "internal/guest", "tracer", "tracer/cupti", "tracer/dl"},
+	"tracer/dl":         {"internal/guest"},
+	"spool":             {"internal/guest", "tracer"},
 	"occupancy":         {},
 	"chrome":            {"event", "internal/outfile", "occupancy", "timeline"},
 	"correlate":         {"chrome", "event", "timeline"},
-	"agent":             {"internal/version", "spool", "tracer", "tracer/dl"},
+	"agent":             {"internal/guest", "internal/version", "spool", "tracer", "tracer/dl"},
+	"merge":             {"timeline"},
 	"host":              {"chrome", "event", "timeline"},
 	"record":            {"chrome", "correlate", "event", "host", "internal/outfile", "internal/version", "spool", "timeline", "tracer", "tracer/cupti"},
+	"doctor":            {"internal/version", "record", "timeline"},
 
-	"cmd/flagos-trace":                     {"chrome", "cmd/flagos-trace/internal/tracecheck", "internal/version", "record", "timeline", "tracer"},
+	"cmd/flagos-trace":                     {"chrome", "cmd/flagos-trace/internal/tracecheck", "doctor", "internal/version", "record", "timeline", "tracer"},
 	"cmd/flagos-trace/internal/tracecheck": {},
 	"cmd/libflagos-trace":                  {"agent", "spool", "tracer", "tracer/cupti/bind"},
 
@@ -52,6 +55,7 @@ var arrows = map[string][]string{
 	"internal/gen/cuptilayout":           {},
 	"internal/fakegpu":                   {},
 	"internal/fakegpu/cmd/build-fakegpu": {"internal/fakegpu"},
+	"internal/guest":                     {},
 	"internal/outfile":                   {},
 	"internal/version":                   {},
 }

@@ -6,7 +6,8 @@
 // replaced.
 //
 // Life cycle: Create; write; then Commit, or Abort. Abort after Commit does
-// nothing, so it can be deferred.
+// nothing, so it can be deferred. A process that ends before that calls
+// RemoveTemporaries.
 //
 // Trap: /dev/stdout is a link to a link that names no path where it is a pipe:
 // whether something exists is asked of the system (stat), not of its name.

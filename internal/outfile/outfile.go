@@ -24,7 +24,8 @@ func IsStream(path string) bool {
 	return err == nil && !st.Mode().IsRegular() && !st.IsDir()
 }
 
-// Create opens path for writing.
+// Create opens path for writing. The error is ErrFolder, ErrStopped or the
+// system's.
 func Create(path string) (*File, error) {
 	st, err := os.Stat(path)
 	switch {
@@ -42,12 +43,9 @@ func Create(path string) (*File, error) {
 	}
 	for i := 0; ; i++ {
 		name := fmt.Sprintf("%s.%d-%d.tmp", target, os.Getpid(), i)
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if err == nil {
-			return &File{File: f, target: target}, nil
-		}
-		if !errors.Is(err, fs.ErrExist) || i > 1000 {
-			return nil, err
+		f, err := temporary(name, target)
+		if err == nil || !errors.Is(err, fs.ErrExist) || i > 1000 {
+			return f, err
 		}
 	}
 }
@@ -70,27 +68,28 @@ func resolve(path string) (string, error) {
 	return "", fmt.Errorf("%s: more than %d symbolic links", path, maxLinks)
 }
 
-// Commit closes the file and gives it its name.
+// Commit closes the file and gives it its name. It returns ErrStopped, and does
+// nothing, where RemoveTemporaries came first.
 func (f *File) Commit() error {
-	err := f.Close()
 	if f.target == "" {
+		return f.Close()
+	}
+	return f.settle(func(err error) error {
+		if err == nil {
+			err = os.Rename(f.Name(), f.target)
+		}
+		if err != nil {
+			os.Remove(f.Name())
+		}
 		return err
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), f.target)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	f.target = ""
-	return err
+	})
 }
 
 // Abort closes the file and removes what was written of it.
 func (f *File) Abort() {
-	f.Close()
-	if f.target != "" {
-		os.Remove(f.Name())
-		f.target = ""
+	if f.target == "" {
+		f.Close()
+		return
 	}
+	f.settle(func(error) error { return os.Remove(f.Name()) })
 }

@@ -122,8 +122,10 @@ func GoString(addr uintptr, max int) string {
 	return string(unsafe.Slice((*byte)(p), n))
 }
 
-// Call calls a C function without arguments and returns its result register.
-func Call(fn uintptr) uintptr {
-	r, _, _ := purego.SyscallN(fn)
+// Call calls a C function and returns its result register.
+//
+//go:uintptrescapes
+func Call(fn uintptr, args ...uintptr) uintptr {
+	r, _, _ := purego.SyscallN(fn, args...)
 	return r
 }

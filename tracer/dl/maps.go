@@ -4,10 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"io"
-	"os"
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/flagos-ai/flagos-trace/internal/guest"
 )
 
 // Map is one file mapping of a process.
@@ -21,12 +22,11 @@ type MapList []Map
 
 // Maps reads the file mappings of this process.
 func Maps() (MapList, error) {
-	f, err := os.Open("/proc/self/maps")
+	b, err := guest.ReadFile("/proc/self/maps")
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	return ParseMaps(f)
+	return ParseMaps(bytes.NewReader(b))
 }
 
 // ParseMaps reads the format of /proc/<pid>/maps. Mappings without a file, and

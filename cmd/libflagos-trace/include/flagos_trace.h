@@ -9,7 +9,8 @@
  *
  * All functions may be called from any thread, at any time, also when nothing is
  * recorded; in a forked child they do nothing. None prints, and none waits longer
- * than the exit timeout (5 s; FLAGOS_TRACE_EXIT_TIMEOUT_MS).
+ * than the exit timeout (5 s; FLAGOS_TRACE_EXIT_TIMEOUT_MS). While start, stop and
+ * flush run, signals other than faults are held back on the calling thread.
  */
 #ifndef FLAGOS_TRACE_H
 #define FLAGOS_TRACE_H
@@ -23,7 +24,7 @@ extern "C" {
 /* What the functions return. */
 enum {
     FLAGOS_TRACE_OK = 0,
-    FLAGOS_TRACE_INACTIVE = 1,    /* nothing is recorded in this process */
+    FLAGOS_TRACE_INACTIVE = 1,    /* nothing is recorded in this process, or, for push and pop, now */
     FLAGOS_TRACE_UNAVAILABLE = 2, /* no vendor library could be armed, or it lacks the function */
     FLAGOS_TRACE_FAILED = 3,      /* the vendor library refused */
     FLAGOS_TRACE_TIMEOUT = 4,     /* not done within the time allowed; it may still be */

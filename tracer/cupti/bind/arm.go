@@ -2,19 +2,21 @@ package bind
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/flagos-ai/flagos-trace/event"
 	"github.com/flagos-ai/flagos-trace/tracer"
 	"github.com/flagos-ai/flagos-trace/tracer/cupti"
 	"github.com/flagos-ai/flagos-trace/tracer/dl"
+	"golang.org/x/sys/unix"
 )
 
 const (
 	threadIDSystem     = 1 // CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM: gettid
 	attributePerThread = 9 // CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER
-	// clockSlack is how far the library's clock may be from CLOCK_REALTIME and
-	// still be taken for it.
+	// clockSlack is how far the library's clock may be from a clock of the system
+	// and still be taken for it.
 	clockSlack = 10 * time.Second
 )
 
@@ -26,6 +28,26 @@ type apiSwitch struct {
 	name   string // of the function that switches single ids
 	fn     uintptr
 	on     []uint32 // ids switched on one by one; the kind is then off
+}
+
+// enabled is what Disarm is to disable.
+type enabled struct {
+	kinds []uint32 // in order
+	apis  []apiSwitch
+}
+
+// add adds what was enabled earlier and is not among it.
+func (e *enabled) add(o enabled) {
+	for _, k := range o.kinds {
+		if !slices.Contains(e.kinds, k) {
+			e.kinds = append(e.kinds, k)
+		}
+	}
+	for _, a := range o.apis {
+		if !slices.ContainsFunc(e.apis, func(b apiSwitch) bool { return a.kind == b.kind }) {
+			e.apis = append(e.apis, a)
+		}
+	}
 }
 
 // TimestampShim is a tracer.Shim that can stand in for the library's clock.
@@ -40,7 +62,6 @@ type TimestampShim interface {
 // callbacks. It fails if kernels cannot be recorded; what else is missing is
 // told by Diagnoses.
 func (b *Binding) Arm(s tracer.Shim, o tracer.Options) error {
-	b.armed, b.apis, b.names = nil, nil, nil
 	if b.fn.setThreadIDType != 0 {
 		b.note(b.call("cuptiSetThreadIdType", b.fn.setThreadIDType, threadIDSystem), "thread ids of API calls may not be the system's")
 	}
@@ -53,8 +74,12 @@ func (b *Binding) Arm(s tracer.Shim, o tracer.Options) error {
 	}
 	b.restoreClock(s)
 	if err := b.call("cuptiActivityRegisterCallbacks", b.fn.registerCallbacks, s.RequestFunc(), s.CompleteFunc()); err != nil {
-		return b.explain(err)
+		return b.explain(err) // what was enabled before still is, and Disarm knows it
 	}
+	var names []string
+	before := b.enabled
+	b.enabled = enabled{}
+	defer func() { b.enabled.add(before) }()
 	for _, k := range []struct {
 		kind uint32
 		what event.Kind
@@ -76,6 +101,8 @@ func (b *Binding) Arm(s tracer.Shim, o tracer.Options) error {
 		}
 		err := b.call(fmt.Sprintf("cuptiActivityEnable(%d)", k.kind), b.fn.enable, uintptr(k.kind))
 		if err != nil && k.kind == cupti.KindConcurrentKernel {
+			b.enabled.add(before)
+			before = enabled{}
 			_ = b.Disarm()
 			return b.explain(err)
 		}
@@ -83,16 +110,19 @@ func (b *Binding) Arm(s tracer.Shim, o tracer.Options) error {
 			continue // libraries before CUDA 13.0 refuse the kind, and deliver it with the waits
 		}
 		if b.note(err, k.lost); err == nil {
-			b.armed = append(b.armed, k.kind)
-			b.names = append(b.names, k.what.String())
+			b.enabled.kinds = append(b.enabled.kinds, k.kind)
+			names = append(names, k.what.String())
 		}
 	}
 	for _, a := range []apiSwitch{
 		{cupti.KindRuntime, cupti.DomainRuntime, event.Runtime, "cuptiActivityEnableRuntimeApi", b.fn.enableRuntimeAPI, nil},
 		{cupti.KindDriver, cupti.DomainDriver, event.Driver, "cuptiActivityEnableDriverApi", b.fn.enableDriverAPI, nil},
 	} {
-		b.armAPI(a, o.API)
+		if b.armAPI(a, o.API) {
+			names = append(names, a.what.String())
+		}
 	}
+	b.names = names
 	s.SetPushPop(b.fn.push, b.fn.pop)
 	return nil
 }
@@ -100,8 +130,8 @@ func (b *Binding) Arm(s tracer.Shim, o tracer.Options) error {
 // armAPI has the calls of one domain recorded: the kind with the hidden ids
 // switched off, or, where more ids are hidden than shown, the shown ids alone.
 // A library that cannot switch ids records all of them, and the decoder drops
-// what is hidden.
-func (b *Binding) armAPI(a apiSwitch, level tracer.APILevel) {
+// what is hidden. It returns whether they are recorded.
+func (b *Binding) armAPI(a apiSwitch, level tracer.APILevel) bool {
 	var shown, hidden []uint32
 	if a.fn != 0 && level != tracer.APIAll {
 		for id := range b.callbackIDs(a.domain) {
@@ -127,22 +157,21 @@ func (b *Binding) armAPI(a apiSwitch, level tracer.APILevel) {
 			}
 		}
 		if len(a.on) > 0 {
-			b.apis = append(b.apis, a)
-			b.names = append(b.names, a.what.String())
-			return
+			b.enabled.apis = append(b.enabled.apis, a)
+			return true
 		}
 	}
 	err := b.call(fmt.Sprintf("cuptiActivityEnable(%d)", a.kind), b.fn.enable, uintptr(a.kind))
 	if b.note(err, "calls of the "+a.what.String()+" API are not recorded"); err != nil {
-		return
+		return false
 	}
-	b.armed = append(b.armed, a.kind)
-	b.names = append(b.names, a.what.String())
+	b.enabled.kinds = append(b.enabled.kinds, a.kind)
 	if len(hidden) <= len(shown) {
 		for _, id := range hidden {
 			_ = b.call(a.name, a.fn, uintptr(id), 0) // at worst recorded, and dropped by the decoder
 		}
 	}
+	return true
 }
 
 // callbackIDs returns one more than the highest id to ask for: the table's, and
@@ -159,19 +188,40 @@ func (b *Binding) callbackIDs(domain uint32) uint32 {
 	return n
 }
 
-// restoreClock registers the shim's clock if the library's is not
-// CLOCK_REALTIME, which it is unless another profiler replaced it. A replaced
-// clock cannot be removed, only replaced again.
+// ownClocks are those the library has by itself: CLOCK_REALTIME, and under WSL
+// CLOCK_MONOTONIC_RAW, from which CLOCK_MONOTONIC and CLOCK_BOOTTIME cannot
+// always be told.
+var ownClocks = []int32{unix.CLOCK_REALTIME, unix.CLOCK_MONOTONIC_RAW, unix.CLOCK_MONOTONIC, unix.CLOCK_BOOTTIME}
+
+// ClockReplaced reports whether the library's clock is none it has by itself:
+// another profiler in the process registered its own, and most likely its own
+// buffer functions as well.
+func (b *Binding) ClockReplaced() bool {
+	now, ok := b.Now()
+	return ok && now != 0 && foreignClock(now)
+}
+
+func foreignClock(now uint64) bool {
+	for _, id := range ownClocks {
+		var t unix.Timespec
+		if unix.ClockGettime(id, &t) != nil {
+			continue
+		}
+		if d := time.Duration(int64(now) - t.Nano()); d < clockSlack && d > -clockSlack {
+			return false
+		}
+	}
+	return true
+}
+
+// restoreClock registers the shim's clock if another profiler replaced the
+// library's. A replaced clock cannot be removed, only replaced again.
 func (b *Binding) restoreClock(s tracer.Shim) {
 	ts, ok := s.(TimestampShim)
 	if !ok || b.fn.registerTimestamp == 0 {
 		return
 	}
-	now, ok := b.Now()
-	if !ok || now == 0 {
-		return
-	}
-	if d := time.Duration(int64(now) - time.Now().UnixNano()); d > clockSlack || d < -clockSlack {
+	if b.ClockReplaced() {
 		err := b.call("cuptiActivityRegisterTimestampCallback", b.fn.registerTimestamp, ts.TimestampFunc())
 		b.note(err, "times are in the clock of another profiler")
 		if err == nil {
@@ -189,15 +239,15 @@ func (b *Binding) Disarm() error {
 			first = err
 		}
 	}
-	for _, a := range b.apis {
+	for _, a := range b.enabled.apis {
 		for _, id := range a.on {
 			keep(b.call(a.name, a.fn, uintptr(id), 0))
 		}
 	}
-	for _, k := range b.armed {
+	for _, k := range b.enabled.kinds {
 		keep(b.call(fmt.Sprintf("cuptiActivityDisable(%d)", k), b.fn.disable, uintptr(k)))
 	}
-	b.apis, b.armed = nil, nil
+	b.enabled = enabled{}
 	return first
 }
 

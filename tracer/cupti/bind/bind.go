@@ -26,10 +26,10 @@ type Binding struct {
 	fn    functions
 	info  tracer.BindingInfo
 	notes []string
-	armed []uint32 // kinds enabled, in order
-	apis  []apiSwitch
 	names []string // of what is recorded
 	look  inspector
+
+	enabled enabled
 	// out receives results; it lives on the heap because C writes to it.
 	out *[2]uint64
 }

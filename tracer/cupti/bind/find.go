@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/flagos-ai/flagos-trace/internal/guest"
 	"github.com/flagos-ai/flagos-trace/tracer/dl"
+	"golang.org/x/sys/unix"
 )
 
 // found is a library and the step of the search that found it.
@@ -67,8 +69,31 @@ func find(getenv func(string) string) (found, error) {
 	return found{}, errors.Join(ErrNotFound, missing)
 }
 
+// glob is filepath.Glob with the system calls of a guest.
 func glob(pattern string) []string {
-	list, _ := filepath.Glob(pattern)
+	list := []string{"/"}
+	if !path.IsAbs(pattern) {
+		list = []string{"."}
+	}
+	for _, part := range strings.Split(strings.Trim(path.Clean(pattern), "/"), "/") {
+		var next []string
+		for _, dir := range list {
+			if !strings.ContainsAny(part, `*?[\`) {
+				if p := path.Join(dir, part); unix.Access(p, unix.F_OK) == nil {
+					next = append(next, p)
+				}
+				continue
+			}
+			names, _ := guest.Names(dir)
+			slices.Sort(names)
+			for _, n := range names {
+				if ok, _ := path.Match(part, n); ok {
+					next = append(next, path.Join(dir, n))
+				}
+			}
+		}
+		list = next
+	}
 	return list
 }
 

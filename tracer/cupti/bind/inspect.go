@@ -39,7 +39,7 @@ type inspector struct {
 	names   map[uint64]seenName
 	asked   map[[2]uint32]bool // callback ids, by domain and id
 	buffer  uint32
-	peek    *peeker
+	peek    peeker
 	seed    maphash.Seed
 	offsets []uint32
 }
@@ -68,13 +68,8 @@ func (in *inspector) inspect(data []byte, f tracer.Findings) error {
 	if len(data) == 0 {
 		return nil
 	}
-	if in.peek == nil {
-		p, err := newPeeker()
-		if err != nil {
-			f.Diagnose(fmt.Sprintf("kernel names cannot be read: pipe: %v", err))
-			return fmt.Errorf("reading kernel names: %w", err)
-		}
-		in.peek = p
+	if err := in.peek.ready(); err != nil {
+		f.Diagnose(fmt.Sprintf("there were moments when kernel names could not be read: pipe: %v", err))
 	}
 	if in.quick(data, f) {
 		return nil
@@ -228,9 +223,8 @@ func (in *inspector) name(ptr uint64, f tracer.Findings) {
 	seen.buffer = in.buffer
 	if s, ok := in.peek.cstring(ptr); ok && len(s) > 0 {
 		h := maphash.Bytes(in.seed, s) | 1
-		if h != seen.hash {
+		if h != seen.hash && f.Name(ptr, string(s)) {
 			seen.hash = h
-			f.Name(ptr, string(s))
 		}
 	}
 	if len(in.names) >= maxNames {

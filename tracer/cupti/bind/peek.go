@@ -3,6 +3,7 @@ package bind
 import (
 	"bytes"
 
+	"github.com/flagos-ai/flagos-trace/internal/guest"
 	"golang.org/x/sys/unix"
 )
 
@@ -14,35 +15,51 @@ const (
 
 // peeker reads memory at addresses that may be wild. The kernel copies the bytes
 // into a pipe and answers EFAULT where there are none, so nothing can fault
-// here; unlike process_vm_readv this is never forbidden.
+// here; unlike process_vm_readv this is never forbidden. The zero peeker reads
+// nothing until it is made ready.
 type peeker struct {
-	r, w int
+	open bool
+	r, w guest.FD
 	buf  []byte
 }
 
-func newPeeker() (*peeker, error) {
+// ready makes the pipe if there is none, or the program took it away. It is
+// called now and then, so that nothing goes into a file the program opened in
+// its place.
+func (p *peeker) ready() error {
+	if p.open && p.r.Ours() && p.w.Ours() {
+		return nil
+	}
+	p.close()
 	var fd [2]int
 	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
-		return nil, err
+		return err
 	}
-	return &peeker{r: fd[0], w: fd[1], buf: make([]byte, 0, pageSize)}, nil
+	p.r, p.w, p.open = guest.Keep(fd[0]), guest.Keep(fd[1]), true
+	return nil
 }
 
 func (p *peeker) close() {
-	unix.Close(p.r)
-	unix.Close(p.w)
+	if p.open {
+		p.r.Close()
+		p.w.Close()
+		p.open = false
+	}
 }
 
 // cstring reads the NUL-terminated string at addr. ok is false if it cannot be
 // read to its end or to maxName. The bytes are valid until the next call.
 func (p *peeker) cstring(addr uint64) (s []byte, ok bool) {
-	if addr == 0 {
+	if addr == 0 || !p.open {
 		return nil, false
 	}
 	p.buf = p.buf[:0]
 	for len(p.buf) < maxName {
 		n := pageSize - int(addr%pageSize) // never over the end of a page
-		got, _, errno := unix.Syscall(unix.SYS_WRITE, uintptr(p.w), uintptr(addr), uintptr(n))
+		got, _, errno := unix.Syscall(unix.SYS_WRITE, uintptr(p.w.N), uintptr(addr), uintptr(n))
+		if errno == unix.EINTR {
+			continue
+		}
 		if errno != 0 || got == 0 {
 			return nil, false
 		}
@@ -52,11 +69,12 @@ func (p *peeker) cstring(addr uint64) (s []byte, ok bool) {
 		}
 		chunk := p.buf[at : at+int(got)]
 		for read := 0; read < len(chunk); {
-			m, err := unix.Read(p.r, chunk[read:])
+			m, err := unix.Read(p.r.N, chunk[read:])
 			if err == unix.EINTR {
 				continue
 			}
 			if err != nil || m == 0 {
+				p.close() // what is left in the pipe must not begin the next name
 				return nil, false
 			}
 			read += m

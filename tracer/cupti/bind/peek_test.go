@@ -10,8 +10,8 @@ import (
 )
 
 func TestPeek(t *testing.T) {
-	p, err := newPeeker()
-	if err != nil {
+	var p peeker
+	if err := p.ready(); err != nil {
 		t.Fatal(err)
 	}
 	defer p.close()

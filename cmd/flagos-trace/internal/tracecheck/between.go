@@ -31,6 +31,33 @@ type point struct {
 	event int
 }
 
+// windowCategory is that of the span that shows what time was recorded.
+const windowCategory = "Trace"
+
+// windowCheck notes the windows, and how far everything else reaches.
+type windowCheck struct {
+	windows     []span
+	some        bool
+	first, last span
+}
+
+func (w *windowCheck) add(s span, window bool) {
+	switch {
+	case window:
+		w.windows = append(w.windows, s)
+		return
+	case !w.some:
+		w.some, w.first, w.last = true, s, s
+		return
+	}
+	if s.start < w.first.start {
+		w.first = s
+	}
+	if s.end > w.last.end {
+		w.last = s
+	}
+}
+
 type flowKey struct{ cat, id string }
 
 type flow struct{ first, starts, ends int }
@@ -59,6 +86,7 @@ func (c *checker) finish() {
 		c.nesting(k, c.rows[k])
 		c.attached(k, c.rows[k])
 	}
+	c.windows()
 	broken := make([]*flow, 0)
 	for _, f := range c.flows {
 		c.report.Flows++
@@ -69,6 +97,20 @@ func (c *checker) finish() {
 	slices.SortFunc(broken, func(a, b *flow) int { return cmp.Compare(a.first, b.first) })
 	for _, f := range broken {
 		c.find(f.first, "its arrow has %d beginnings and %d ends", f.starts, f.ends)
+	}
+}
+
+// windows reports what lies outside a recorded window: the first event before it
+// and the last one behind it.
+func (c *checker) windows() {
+	w := &c.window
+	for _, s := range w.windows {
+		if w.some && w.first.start < s.start {
+			c.find(w.first.event, "it begins before the recorded window, event %d", s.event)
+		}
+		if w.some && w.last.end > s.end {
+			c.find(w.last.event, "it ends after the recorded window, event %d", s.event)
+		}
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
-
-	"github.com/tidwall/gjson"
 )
 
 // ErrNotJSON means that the document is no strict JSON.
@@ -62,8 +60,14 @@ type checker struct {
 	report *Report
 	rows   map[row]*rowEvents
 	flows  map[flowKey]*flow
-	keys   []string
+	keys   keyWalk
+	own    bool // the document is this tool's: see ownMember
+	window windowCheck
 }
+
+// ownMember is the member that only this tool's traces have. It stands before
+// the events.
+const ownMember = "flagosTrace"
 
 func (c *checker) find(event int, format string, args ...any) {
 	if len(c.report.Findings) == MaxFindings {
@@ -97,9 +101,10 @@ func (c *checker) document(dec *json.Decoder) error {
 			err = c.events(dec)
 		} else {
 			var raw json.RawMessage
-			if err = dec.Decode(&raw); err == nil && !utf8.Valid(raw) {
-				c.find(-1, "%q is not UTF-8", key)
+			if err = dec.Decode(&raw); err == nil {
+				c.member(key, raw)
 			}
+			c.own = c.own || key == ownMember
 		}
 		if err != nil {
 			return err
@@ -120,6 +125,19 @@ func (c *checker) document(dec *json.Decoder) error {
 	return nil
 }
 
+// member checks a member of the document other than traceEvents.
+func (c *checker) member(key string, raw []byte) {
+	if !utf8.Valid(raw) {
+		c.find(-1, "%q is not UTF-8", key)
+	}
+	c.keys.walk(raw, func(twice []byte, place string) {
+		if place != "" && place[0] != '[' {
+			place = "." + place
+		}
+		c.find(-1, "%s%s names %q twice", key, place, twice)
+	})
+}
+
 func (c *checker) events(dec *json.Decoder) error {
 	open, err := dec.Token()
 	if err != nil {
@@ -138,163 +156,4 @@ func (c *checker) events(dec *json.Decoder) error {
 	}
 	_, err = dec.Token()
 	return err
-}
-
-// event checks one event by itself and files it for the checks between events.
-func (c *checker) event(i int, raw []byte) {
-	if !utf8.Valid(raw) {
-		c.find(i, "it is not UTF-8")
-	}
-	e := gjson.ParseBytes(raw)
-	if !e.IsObject() {
-		c.find(i, "it is not an object")
-		return
-	}
-	var f fields
-	c.unique(i, "", e)
-	e.ForEach(func(key, v gjson.Result) bool {
-		f.set(key.Str, v)
-		return true
-	})
-	if f.args.Exists() {
-		if !f.args.IsObject() {
-			c.find(i, "its args are not an object")
-		} else {
-			c.unique(i, "args ", f.args)
-		}
-	}
-	if f.ph.Type != gjson.String || f.ph.Str == "" {
-		c.find(i, "it has no ph")
-		return
-	}
-	switch f.ph.Str {
-	case "X":
-		c.span(i, &f)
-	case "s", "t", "f":
-		c.flowPoint(i, &f)
-	case "M":
-		if f.name.Type != gjson.String || !f.args.Exists() {
-			c.find(i, "metadata without name or args")
-		}
-	}
-}
-
-// unique reports keys that an object names twice.
-func (c *checker) unique(i int, where string, object gjson.Result) {
-	c.keys = c.keys[:0]
-	object.ForEach(func(key, _ gjson.Result) bool {
-		for _, k := range c.keys {
-			if k == key.Str {
-				c.find(i, "it names %s%q twice", where, k)
-			}
-		}
-		c.keys = append(c.keys, key.Str)
-		return true
-	})
-}
-
-// fields are the members of an event that have a meaning of their own.
-type fields struct{ ph, cat, name, pid, tid, ts, dur, id, args gjson.Result }
-
-func (f *fields) set(key string, v gjson.Result) {
-	switch key {
-	case "ph":
-		f.ph = v
-	case "cat":
-		f.cat = v
-	case "name":
-		f.name = v
-	case "pid":
-		f.pid = v
-	case "tid":
-		f.tid = v
-	case "ts":
-		f.ts = v
-	case "dur":
-		f.dur = v
-	case "id":
-		f.id = v
-	case "args":
-		f.args = v
-	}
-}
-
-func (c *checker) span(i int, f *fields) {
-	ok := c.place(i, "span", f)
-	for _, m := range []struct {
-		name  string
-		value gjson.Result
-	}{{"name", f.name}, {"cat", f.cat}} {
-		if m.value.Type != gjson.String {
-			c.find(i, "a span without %s", m.name)
-		}
-	}
-	start, err := parseNS(f.ts)
-	if err != nil {
-		c.find(i, "a span's ts: %v", err)
-		ok = false
-	}
-	length, err := parseNS(f.dur)
-	switch {
-	case err != nil:
-		c.find(i, "a span's dur: %v", err)
-		ok = false
-	case length < 0:
-		c.find(i, "a span's dur is %s", f.dur.Raw)
-		ok = false
-	}
-	c.report.Categories[f.cat.Str]++
-	if ok {
-		r := c.row(f)
-		r.spans = append(r.spans, span{start, start + length, i})
-	}
-}
-
-func (c *checker) flowPoint(i int, f *fields) {
-	ok := c.place(i, "arrow", f)
-	ts, err := parseNS(f.ts)
-	if err != nil {
-		c.find(i, "an arrow's ts: %v", err)
-		ok = false
-	}
-	if !f.id.Exists() {
-		c.find(i, "an arrow without id")
-		return
-	}
-	key := flowKey{f.cat.Str, f.id.Raw}
-	if c.flows[key] == nil {
-		c.flows[key] = &flow{first: i}
-	}
-	switch f.ph.Str {
-	case "s":
-		c.flows[key].starts++
-	case "f":
-		c.flows[key].ends++
-	}
-	if ok {
-		r := c.row(f)
-		r.points = append(r.points, point{ts, i})
-	}
-}
-
-// place checks that an event stands on a row.
-func (c *checker) place(i int, what string, f *fields) bool {
-	ok := true
-	for _, m := range []struct {
-		name  string
-		value gjson.Result
-	}{{"pid", f.pid}, {"tid", f.tid}} {
-		if m.value.Type != gjson.String && m.value.Type != gjson.Number {
-			c.find(i, "%s %s without %s", article(what), what, m.name)
-			ok = false
-		}
-	}
-	return ok
-}
-
-func article(word string) string {
-	if word == "arrow" {
-		return "an"
-	}
-	return "a"
 }

@@ -3,10 +3,13 @@
 // that a mistake of the writer is not made twice.
 //
 // The rules: the document is one JSON object, UTF-8, with an array traceEvents
-// of objects; every event has a phase; no object names a key twice; a span ("X")
-// has a name, a category, a row, a time and a duration that is not negative;
-// spans of one row lie side by side or inside each other; every arrow has a
-// beginning and an end, each on a span.
+// of objects; no object in it, however deep, names a key twice; every event has a
+// phase; a span ("X") has a name, a category, a row, a time and a duration that is
+// not negative; spans of one row lie side by side or inside each other; every
+// arrow has a beginning and an end, each on a span, and its end is bound to that
+// span ("bp": "e"); a span of category Trace, the recorded window, holds all
+// other spans and arrows. In a document with this tool's record of completeness
+// before its events, every time has three decimals.
 //
 // Life cycle: call Read once; look at Report.Findings.
 //

@@ -1,0 +1,142 @@
+package agent
+
+import (
+	"errors"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"unsafe"
+
+	"github.com/flagos-ai/flagos-trace/internal/guest"
+	"github.com/flagos-ai/flagos-trace/tracer/dl"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// needFDs is how many descriptors the agent may hold at a time: spool, pipe,
+	// log, and one for reading /proc, with one to spare.
+	needFDs = 6
+	// spareThreads is how many threads are made at the beginning: one for each of
+	// the agent's two, for each of the two that run Go code meanwhile, and for
+	// calls that come in.
+	spareThreads = 8
+)
+
+// errThreads: the Go runtime ends a process in which it cannot make a thread, so
+// that is tried before it has to.
+var errThreads = errors.New("no more threads can be created in the process (limit of processes, or memory): nothing is recorded")
+
+// reserve makes sure of what the Go runtime ends the process for when it cannot
+// have it later, and of settings the program's environment may have changed for
+// its own Go programs. It must come first. fds says whether there are
+// descriptors enough to go on at all.
+func (a *Agent) reserve() (fds bool, err error) {
+	if !guest.CanOpen(needFDs) {
+		return false, nil
+	}
+	debug.SetMemoryLimit(math.MaxInt64)
+	if !canStart(spareThreads) {
+		debug.SetGCPercent(-1) // the collector has threads of its own
+		return true, errThreads
+	}
+	debug.SetGCPercent(100)
+	// Two threads work; more would only spread the collector over the program's
+	// cores.
+	runtime.GOMAXPROCS(2)
+	a.own = makeThreads(spareThreads)
+	return true, nil
+}
+
+// canStart reports whether n threads can be had at once. It makes them, with the
+// C library's own means: those may fail.
+func canStart(n int) bool {
+	libc, ok := dl.Loaded("libpthread.so.0", "libc.so.6")
+	if !ok {
+		return true // nothing to try it with
+	}
+	create, join := libc.Func("pthread_create"), libc.Func("pthread_join")
+	initialize, wait, post := libc.Func("sem_init"), libc.Func("sem_wait"), libc.Func("sem_post")
+	if create == 0 || join == 0 || initialize == 0 || wait == 0 || post == 0 {
+		return true
+	}
+	// A semaphore, and behind it the threads' handles, where C may write.
+	mem, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		return false
+	}
+	defer unix.Munmap(mem)
+	sem := uintptr(unsafe.Pointer(&mem[0]))
+	thread := func(i int) uintptr { return uintptr(unsafe.Pointer(&mem[256+8*i])) }
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all, before unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i] = ^all.Val[i]
+	}
+	// The threads are born with this mask: none must be picked for a signal.
+	if unix.PthreadSigmask(unix.SIG_SETMASK, &all, &before) != nil {
+		return true
+	}
+	defer unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil)
+	if int32(dl.Call(initialize, sem, 0, 0)) != 0 {
+		return true
+	}
+	made := 0
+	for made < n && int32(dl.Call(create, thread(made), 0, wait, sem)) == 0 {
+		made++
+	}
+	for range made {
+		dl.Call(post, sem)
+	}
+	for i := range made {
+		dl.Call(join, *(*uintptr)(unsafe.Pointer(&mem[256+8*i])), 0)
+	}
+	return made == n
+}
+
+// ownThreads is what is known of the threads of the Go runtime.
+type ownThreads struct {
+	tids map[int]bool
+	// mask is what the runtime has its threads block, as the first word of a
+	// signal set.
+	mask uint64
+}
+
+// makeThreads has the Go runtime make n threads: later ones are taken from
+// these. They are kept from taking signals a program may wait for, which the
+// runtime unblocks on each of its threads.
+func makeThreads(n int) ownThreads {
+	own := ownThreads{tids: map[int]bool{}}
+	var take unix.Sigset_t
+	for _, s := range []unix.Signal{unix.SIGCHLD, unix.SIGPROF} {
+		take.Val[0] |= 1 << (s - 1)
+	}
+	var mu sync.Mutex
+	var here, gone sync.WaitGroup
+	here.Add(n)
+	gone.Add(n)
+	leave := make(chan struct{})
+	for range n {
+		go func() {
+			defer gone.Done()
+			// A locked goroutine that waits holds its thread.
+			runtime.LockOSThread()
+			var before unix.Sigset_t
+			_ = unix.PthreadSigmask(unix.SIG_BLOCK, &take, &before)
+			mu.Lock()
+			own.tids[unix.Gettid()] = true
+			if m := uint64(before.Val[0]); m&uint64(take.Val[0]) == 0 {
+				own.mask = m
+			}
+			mu.Unlock()
+			here.Done()
+			<-leave
+			runtime.UnlockOSThread()
+		}()
+	}
+	here.Wait()
+	close(leave)
+	gone.Wait()
+	return own
+}

@@ -1,0 +1,227 @@
+/*
+ * signals.c - keeps Go's ways with signals from the program.
+ *
+ * Three things would be seen by a guest's host:
+ *
+ *  - Threads. A signal to the process goes to any thread that does not block it,
+ *    and one without a handler is gone with that. Go's threads keep the mask they
+ *    are born with, all blocked, but take some signals back, SIGCHLD and SIGPROF
+ *    among them: a program that blocks SIGCHLD and reads a signalfd would miss
+ *    its children. So each thread of Go finds a MARK pending when it takes them
+ *    back, whose handler puts the two into the mask for good.
+ *  - Calls. On a thread of the program Go does the same at the first call, and
+ *    leaves it so. A handler of the program would run on a stack of Go's, which
+ *    is small, and a write beyond RLIMIT_FSIZE raises SIGXFSZ. So calls are made
+ *    with all blocked, and the mask is put back behind them.
+ *  - SIGURG. Go takes it to preempt its threads. With the two above it never
+ *    arrives; its handler is only in the way of the program's.
+ */
+#define _GNU_SOURCE
+#include "guard.h"
+#include "shim.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/*
+ * Linux raises this one for nothing, Go unblocks it on all its threads and, in a
+ * shared library, installs no handler for it.
+ */
+#define MARK SIGSTKFLT
+
+typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+static sigset_t mask_before;
+static struct sigaction urg_before;
+static _Atomic int urg_seen;
+static create_fn *real_create;
+
+/* Whether a MARK changes the mask of this thread, and the call it is in. Static
+   TLS: a handler must not be the first to touch a variable that is allocated. */
+#define THREAD static __thread __attribute__((tls_model("initial-exec")))
+THREAD volatile sig_atomic_t marking;
+THREAD ft_guest *guest;
+
+static void on_mark(int sig, siginfo_t *info, void *context)
+{
+    if (info->si_code != SI_TKILL || info->si_pid != getpid()) {
+        /* Somebody else's; it ends the process, as it would have. */
+        signal(sig, SIG_DFL);
+        raise(sig);
+        return;
+    }
+    if (!marking)
+        return;
+    ucontext_t *uc = context;
+    sigaddset(&uc->uc_sigmask, SIGCHLD);
+    sigaddset(&uc->uc_sigmask, SIGPROF);
+}
+
+/* Leaves a MARK pending on the calling thread, unless the program has taken the
+   signal for something else. */
+static void mark_self(void)
+{
+    struct sigaction now;
+    if (sigaction(MARK, NULL, &now) != 0 || !(now.sa_flags & SA_SIGINFO) || now.sa_sigaction != on_mark)
+        return;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, MARK);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    marking = 1;
+    syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), MARK);
+}
+
+typedef struct {
+    void *(*fn)(void *);
+    void *arg;
+} birth;
+
+static void *born(void *p)
+{
+    birth b = *(birth *)p;
+    free(p);
+    mark_self();
+    return b.fn(b.arg);
+}
+
+/*
+ * Stands before libc's within this library alone, where only Go's runtime calls
+ * it: that is how its threads get their mark.
+ */
+__attribute__((visibility("hidden"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+                                                         void *(*fn)(void *), void *arg)
+{
+    if (!real_create)
+        real_create = (create_fn *)dlsym(RTLD_DEFAULT, "pthread_create");
+    birth *b = malloc(sizeof *b);
+    if (!b)
+        return real_create(thread, attr, fn, arg);
+    *b = (birth){fn, arg};
+    int rc = real_create(thread, attr, born, b);
+    if (rc != 0)
+        free(b);
+    return rc;
+}
+
+/*
+ * Go starts its first threads from a constructor of its own. This one runs before
+ * it and blocks everything, the next one after it and puts the mask back.
+ */
+__attribute__((constructor(101))) static void before_go(void)
+{
+    ft_process_init();
+    real_create = (create_fn *)dlsym(RTLD_DEFAULT, "pthread_create");
+    sigaction(SIGURG, NULL, &urg_before);
+    struct sigaction old, mine = {.sa_sigaction = on_mark, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    sigfillset(&mine.sa_mask);
+    if (sigaction(MARK, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)
+        sigaction(MARK, &mine, NULL);
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask_before);
+}
+
+__attribute__((constructor)) static void after_go(void)
+{
+    pthread_sigmask(SIG_SETMASK, &mask_before, NULL);
+}
+
+/* All signals but those a thread raises by what it does. */
+static sigset_t all_but_faults(void)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    sigset_t s;
+    sigfillset(&s);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&s, faults[i]);
+    return s;
+}
+
+/* Takes away what a call into Go left pending on this thread. */
+static void drain(const ft_guest *g)
+{
+    static const int mine[] = {SIGXFSZ, MARK, SIGURG};
+    const struct timespec now = {0, 0};
+    for (size_t i = 0; i < sizeof mine / sizeof *mine; i++) {
+        sigset_t set;
+        siginfo_t info;
+        sigemptyset(&set);
+        sigaddset(&set, mine[i]);
+        if (sigismember(&g->pending, mine[i]) || sigtimedwait(&set, &info, &now) != mine[i])
+            continue;
+        if (mine[i] == SIGURG && (info.si_code != SI_TKILL || info.si_pid != getpid()))
+            kill(getpid(), SIGURG); /* the program's */
+    }
+}
+
+/* Puts the program's handler of SIGURG back once Go, which is up at its first
+   call, has taken its place; not if the program has set another since. */
+static void restore_urg(void)
+{
+    if (atomic_exchange(&urg_seen, 1) != 0)
+        return;
+    struct sigaction now;
+    Dl_info theirs, ours;
+    if (sigaction(SIGURG, NULL, &now) == 0 && now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN &&
+        dladdr((void *)now.sa_handler, &theirs) && dladdr((void *)on_mark, &ours) && theirs.dli_fbase == ours.dli_fbase)
+        sigaction(SIGURG, &urg_before, NULL);
+}
+
+void ft_enter_go(ft_guest *g)
+{
+    sigset_t set = all_but_faults();
+    pthread_sigmask(SIG_BLOCK, &set, &g->mask);
+    sigpending(&g->pending);
+    mark_self();
+    guest = g;
+}
+
+void ft_leave_go(ft_guest *g)
+{
+    guest = NULL;
+    restore_urg();
+    drain(g);
+    marking = 0;
+    pthread_sigmask(SIG_SETMASK, &g->mask, NULL);
+}
+
+int ft_chain(uintptr_t fn)
+{
+    ft_guest *g = guest;
+    int (*init)(void) = (int (*)(void))fn;
+    if (!g)
+        return init();
+    /* Threads it starts are born with the mask it is called with. */
+    sigset_t now;
+    drain(g);
+    pthread_sigmask(SIG_SETMASK, &g->mask, &now);
+    int rc = init();
+    pthread_sigmask(SIG_SETMASK, &now, NULL);
+    return rc;
+}
+
+void ft_quiet(const char *name)
+{
+    sigset_t set = all_but_faults();
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    prctl(PR_SET_NAME, name, 0, 0, 0);
+}
+
+void ft_faults(int block)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGSEGV);
+    sigaddset(&set, SIGBUS);
+    sigaddset(&set, SIGFPE);
+    pthread_sigmask(block ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}

@@ -1,0 +1,162 @@
+package doctor
+
+import (
+	"bufio"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// rel turns an absolute path into one that fs.FS takes.
+func rel(name string) string {
+	if name = strings.TrimPrefix(path.Clean("/"+name), "/"); name == "" {
+		return "."
+	}
+	return name
+}
+
+func (s *System) exists(name string) bool {
+	_, err := fs.Stat(s.FS, rel(name))
+	return err == nil
+}
+
+// read returns the text of a small file, "" if it cannot be read.
+func (s *System) read(name string) string {
+	data, err := fs.ReadFile(s.FS, rel(name))
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// glob returns the paths that match a pattern, in order.
+func (s *System) glob(pattern string) []string {
+	list, _ := fs.Glob(s.FS, rel(pattern))
+	for i := range list {
+		list[i] = "/" + list[i]
+	}
+	return list
+}
+
+func (s *System) getenv(name string) string {
+	v, _ := s.lookup(name)
+	return v
+}
+
+// lookup returns the value of an environment variable and whether it is set. Of
+// several settings the first counts, as for getenv.
+func (s *System) lookup(name string) (string, bool) {
+	for _, kv := range s.Env {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// without returns the environment without some variables.
+func (s *System) without(names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(s.Env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(names, name)
+	})
+}
+
+// abs returns the absolute form of a path.
+func (s *System) abs(name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(s.Dir, name)
+}
+
+// loaderFolders lists where the dynamic loader looks: LD_LIBRARY_PATH, the
+// folders of ld.so.conf, those built in. What ld.so.conf names counts only where
+// ldconfig has run since, which is the rule.
+func (s *System) loaderFolders() []string {
+	var list []string
+	add := func(dir string) {
+		if dir = s.abs(dir); !slices.Contains(list, dir) {
+			list = append(list, dir)
+		}
+	}
+	for _, dir := range strings.FieldsFunc(s.getenv("LD_LIBRARY_PATH"), func(r rune) bool { return r == ':' || r == ';' }) {
+		add(dir)
+	}
+	s.loaderConfig("/etc/ld.so.conf", add, 0)
+	for _, dir := range []string{"/lib64", "/usr/lib64", "/lib", "/usr/lib"} {
+		add(dir)
+	}
+	for _, dir := range s.glob("/usr/lib/*-linux-gnu") {
+		add(dir)
+	}
+	return list
+}
+
+// maxIncludes bounds a chain of included files, which may be a ring.
+const maxIncludes = 4
+
+func (s *System) loaderConfig(name string, add func(string), depth int) {
+	lines := bufio.NewScanner(strings.NewReader(s.read(name)))
+	for lines.Scan() {
+		line, _, _ := strings.Cut(lines.Text(), "#")
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 0 || fields[0] == "hwcap":
+		case fields[0] == "include" && depth < maxIncludes:
+			for _, pattern := range fields[1:] {
+				if !path.IsAbs(pattern) {
+					pattern = path.Join(path.Dir(name), pattern)
+				}
+				for _, file := range s.glob(pattern) {
+					s.loaderConfig(file, add, depth+1)
+				}
+			}
+		case path.IsAbs(fields[0]):
+			add(fields[0])
+		}
+	}
+}
+
+// copyOf is one copy of a library.
+type copyOf struct {
+	Path string // without symbolic links
+	As   string // the first name it was found by
+	How  string // where it was found: "loader", "Python", ...
+}
+
+// finder collects copies, each once.
+type finder struct {
+	s    *System
+	list []copyOf
+}
+
+func (f *finder) add(how string, patterns ...string) {
+	for _, p := range patterns {
+		for _, name := range f.s.glob(p) {
+			real := f.s.Resolve(name)
+			if !slices.ContainsFunc(f.list, func(c copyOf) bool { return c.Path == real }) {
+				f.list = append(f.list, copyOf{real, name, how})
+			}
+		}
+	}
+}
+
+// paths joins the paths of copies for a person.
+func paths(list []copyOf) string {
+	var parts []string
+	for _, c := range list {
+		parts = append(parts, fmt.Sprintf("%s (%s)", c.As, c.How))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// counted puts a count before a noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
