@@ -2,18 +2,21 @@ package agent
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/flagos-ai/flagos-trace/spool"
 	"github.com/flagos-ai/flagos-trace/tracer"
 	"github.com/flagos-ai/flagos-trace/tracer/dl"
+	"golang.org/x/sys/unix"
 )
 
 func env(m map[string]string) func(string) string { return func(k string) string { return m[k] } }
@@ -93,6 +96,8 @@ type fakeShim struct {
 	done    chan struct{}
 	once    sync.Once
 	wakes   [2]chan struct{}
+	parked  atomic.Int32 // threads
+	chains  atomic.Int32 // calls
 }
 
 func newFakeShim() *fakeShim {
@@ -111,8 +116,8 @@ func (s *fakeShim) Quiet(string)                      {}
 func (s *fakeShim) EnterVendor()                      {}
 func (s *fakeShim) LeaveVendor()                      {}
 func (s *fakeShim) RegisterExit()                     {}
-func (s *fakeShim) Park()                             {}
-func (s *fakeShim) Chain(fn uintptr) int32            { return int32(dl.Call(fn)) }
+func (s *fakeShim) Park()                             { s.parked.Add(1) }
+func (s *fakeShim) Chain(fn uintptr) int32            { s.chains.Add(1); return int32(dl.Call(fn)) }
 func (s *fakeShim) Clock() spool.Clock                { return spool.Clock{Realtime: time.Now().UnixNano()} }
 func (s *fakeShim) locked(fn func())                  { s.mu.Lock(); defer s.mu.Unlock(); fn() }
 func (s *fakeShim) Exiting() (e bool)                 { s.locked(func() { e = s.exiting }); return }
@@ -128,9 +133,13 @@ func (s *fakeShim) Take() (b Block, ok bool) {
 }
 
 func (s *fakeShim) Wait(w Waiter, d time.Duration) {
-	select {
-	case <-s.wakes[w]:
-	case <-time.After(d):
+	for end := time.Now().Add(d); time.Now().Before(end); { // without a timer, see latch
+		select {
+		case <-s.wakes[w]:
+			return
+		default:
+			_ = unix.Nanosleep(&unix.Timespec{Nsec: 1e6}, nil)
+		}
 	}
 }
 
@@ -155,23 +164,64 @@ type fakeBinding struct {
 	panics  bool
 	inspect func(tracer.Findings)
 	n       uint64
+
+	hang, hangClock sync.Mutex // held by a test, they hold up arming and flushing, and the clock
+	replaced        bool       // the clock, by another profiler
+	mu              sync.Mutex
+	calls           []string
 }
 
-func (b *fakeBinding) Info() tracer.BindingInfo              { return tracer.BindingInfo{Tracer: "fake"} }
-func (b *fakeBinding) Arm(tracer.Shim, tracer.Options) error { return b.armErr }
-func (b *fakeBinding) Disarm() error                         { return nil }
-func (b *fakeBinding) Now() (uint64, bool)                   { return uint64(time.Now().UnixNano()), true }
-func (b *fakeBinding) Dropped() (uint64, bool)               { return 2, true }
-func (b *fakeBinding) Devices() ([]tracer.Device, error)     { return nil, errors.New("too early") }
+func (b *fakeBinding) called(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = append(b.calls, what)
+}
+
+// log returns the calls so far, and forgets them if asked to.
+func (b *fakeBinding) log(forget bool) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list := append([]string{}, b.calls...)
+	if forget {
+		b.calls = nil
+	}
+	return list
+}
+
+func (b *fakeBinding) ClockReplaced() bool { return b.replaced }
+
+func (b *fakeBinding) Arm(tracer.Shim, tracer.Options) error {
+	b.hang.Lock()
+	defer b.hang.Unlock()
+	b.called("arm")
+	return b.armErr
+}
+
+func (b *fakeBinding) Disarm() error { b.called("disarm"); return nil }
+
+func (b *fakeBinding) Now() (uint64, bool) {
+	b.hangClock.Lock()
+	defer b.hangClock.Unlock()
+	b.called("clock")
+	return uint64(time.Now().UnixNano()), true
+}
+
+func (b *fakeBinding) Info() tracer.BindingInfo          { return tracer.BindingInfo{Tracer: "fake"} }
+func (b *fakeBinding) Dropped() (uint64, bool)           { return 2, true }
+func (b *fakeBinding) Devices() ([]tracer.Device, error) { return nil, errors.New("too early") }
 
 func (b *fakeBinding) Flush(force bool) error {
 	if b.panics {
 		panic("as asked")
 	}
+	b.hang.Lock()
+	defer b.hang.Unlock()
+	b.called(fmt.Sprintf("flush %v", force))
 	b.shim.locked(func() {
 		b.n++
 		b.shim.queue = append(b.shim.queue, Block{Buffer: spool.Buffer{Sequence: b.n, Forced: force, Data: []byte{1, 2, 3, 4}}})
 	})
+	b.shim.Wake(Writer)
 	return nil
 }
 

@@ -50,15 +50,15 @@ func (a *Agent) orphaned() bool {
 }
 
 // marks reports whether a thread with this mask can only be one of the Go
-// runtime in this library, which has it block everything but what the runtime
-// itself needs.
+// runtime in this library: everything is blocked but what the runtime needs, and
+// among that a signal that no program has a reason to leave out.
 func (o ownThreads) marks(mask uint64) bool {
 	for _, s := range endings {
-		if o.mask&(1<<(s-1)) == 0 {
-			return false // the runtime's threads look like any other
+		if mask&(1<<(s-1)) == 0 {
+			return false
 		}
 	}
-	return mask == o.mask
+	return mask&(1<<(unix.SIGSTKFLT-1)) == 0 && (mask == o.masks[0] || mask == o.masks[1])
 }
 
 // taskState returns the state letter of a thread, 0 if it cannot be read.

@@ -98,9 +98,9 @@ func canStart(n int) bool {
 // ownThreads is what is known of the threads of the Go runtime.
 type ownThreads struct {
 	tids map[int]bool
-	// mask is what the runtime has its threads block, as the first word of a
-	// signal set.
-	mask uint64
+	// masks are what such threads block, as the first word of a signal set:
+	// before and after makeThreads.
+	masks [2]uint64
 }
 
 // makeThreads has the Go runtime make n threads: later ones are taken from
@@ -122,13 +122,12 @@ func makeThreads(n int) ownThreads {
 			defer gone.Done()
 			// A locked goroutine that waits holds its thread.
 			runtime.LockOSThread()
-			var before unix.Sigset_t
+			var before, after unix.Sigset_t
 			_ = unix.PthreadSigmask(unix.SIG_BLOCK, &take, &before)
+			_ = unix.PthreadSigmask(unix.SIG_BLOCK, nil, &after)
 			mu.Lock()
 			own.tids[unix.Gettid()] = true
-			if m := uint64(before.Val[0]); m&uint64(take.Val[0]) == 0 {
-				own.mask = m
-			}
+			own.masks = [2]uint64{uint64(before.Val[0]), uint64(after.Val[0])}
 			mu.Unlock()
 			here.Done()
 			<-leave

@@ -136,6 +136,7 @@ type spoolFile struct {
 	names     []spool.Name
 	nameBytes int
 	refused   uint64 // times a name could not be kept
+	noRoom    bool   // names could not be written just now
 	strides   [][2]uint32
 	callbacks []callbackName
 	diagnoses []string
@@ -164,11 +165,12 @@ func nameBytes(n spool.Name) int { return 12 + len(n.Name) }
 
 func (f *spoolFile) Name(ptr uint64, name string) bool {
 	n := spool.Name{Ptr: ptr, Name: name}
+	if f.nameBytes+nameBytes(n) > maxNameBytes && !f.noRoom {
+		f.writeNames()
+	}
 	if f.nameBytes+nameBytes(n) > maxNameBytes {
-		if f.writeNames(); f.nameBytes+nameBytes(n) > maxNameBytes {
-			f.refused++
-			return false
-		}
+		f.refused++
+		return false
 	}
 	f.names = append(f.names, n)
 	f.nameBytes += nameBytes(n)
@@ -177,6 +179,9 @@ func (f *spoolFile) Name(ptr uint64, name string) bool {
 
 // writeNames writes the names that are kept, until one frame of them cannot be.
 func (f *spoolFile) writeNames() {
+	f.w.Retrying(!f.last)
+	defer f.w.Retrying(false)
+	f.noRoom = false
 	for len(f.names) > 0 {
 		n, bytes := 0, 0
 		for n < len(f.names) && (n == 0 || bytes+nameBytes(f.names[n]) <= nameFrame) {
@@ -184,6 +189,7 @@ func (f *spoolFile) writeNames() {
 			n++
 		}
 		if !f.do(f.w.Names(f.names[:n])) {
+			f.noRoom = true
 			return
 		}
 		f.names, f.nameBytes = f.names[n:], f.nameBytes-bytes

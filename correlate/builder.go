@@ -1,6 +1,8 @@
 package correlate
 
 import (
+	"math"
+
 	"github.com/flagos-ai/flagos-trace/event"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
@@ -104,6 +106,10 @@ func (b *Builder) Add(e *event.Event) {
 		te.Place = b.t.Place(timeline.Place{Context: e.Context, Stream: e.Stream, Has: e.Has & event.HasStream})
 	case event.Overhead:
 	case event.ExternalCorrelation:
+		if e.ExternalID > math.MaxInt64 {
+			b.noted["external_id_too_large"]++
+			return
+		}
 		x := external{int64(e.ExternalID), true}
 		if e.External == event.ExternalAnnotation {
 			b.annotations.set(e.Correlation, x)

@@ -3,6 +3,8 @@ package correlate
 import (
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/flagos-ai/flagos-trace/event"
@@ -312,7 +314,14 @@ func TestSyncs(t *testing.T) {
 
 func TestDemangle(t *testing.T) {
 	long := "_Z1" + string(slices.Repeat([]byte("a"), maxMangled))
+	// Each level doubles the name: 26 of them are gigabytes.
+	bomb := "_Z1f1aIiiE"
+	for i := range 26 {
+		id := strings.ToUpper(strconv.FormatInt(int64(i), 36))
+		bomb += "S_IS" + id + "_S" + id + "_E"
+	}
 	for _, c := range []struct{ in, want string }{
+		{bomb, bomb},
 		{"_Z3foov", "foo()"}, {"gemm_kernel", "gemm_kernel"}, {"_Znonsense", "_Znonsense"}, {long, long}, {"", ""},
 		{"_ZN2at6native13reduce_kernelILi512ELi1EEEvf", "void at::native::reduce_kernel<512, 1>(float)"},
 	} {
@@ -329,5 +338,16 @@ func TestOwnCallsAreLeftOut(t *testing.T) {
 	events := w.finish(t, Options{ThreadIDs: true, OwnThreads: map[int64]bool{6: true}})
 	if len(events) != 1 || w.t.Completeness.Dropped[timeline.DropOwnCalls] != 1 || w.t.Completeness.Lost() {
 		t.Errorf("%d events, dropped %v", len(events), w.t.Completeness.Dropped)
+	}
+}
+
+// A window that cannot be is not applied: a trace must not end before it began.
+func TestDamagedWindow(t *testing.T) {
+	for _, window := range []timeline.Window{{Start: math.MinInt64, End: 500}, {Start: 500, End: 400}} {
+		w := newWorld(nil)
+		w.kernel("k", 7, 1, 100, 200)
+		if events := w.finish(t, Options{ThreadIDs: true, Window: &window}); len(events) != 1 || w.t.Window != (timeline.Window{Start: 100, End: 200}) {
+			t.Errorf("%+v: %d events in %+v", window, len(events), w.t.Window)
+		}
 	}
 }

@@ -1,6 +1,9 @@
 package correlate
 
-import "github.com/flagos-ai/flagos-trace/timeline"
+import (
+	"github.com/flagos-ai/flagos-trace/event"
+	"github.com/flagos-ai/flagos-trace/timeline"
+)
 
 // indexCalls maps correlation ids to API calls: event index + 1. Where several
 // calls have one id only one counts, since two arrows must never leave under one
@@ -69,6 +72,7 @@ func (b *Builder) caller(calls []uint32, work int64) uint32 {
 // of the arrows between API calls and device work.
 func (b *Builder) link(calls *index[uint32]) {
 	anyOperator := !b.operators.empty()
+	starters, started := uint64(0), uint64(0) // calls that start work, and those whose work is here
 	for i := b.first; i < uint32(b.t.Events.Len()); i++ {
 		e := b.t.Events.At(i)
 		if e.Correlation == 0 {
@@ -79,6 +83,9 @@ func (b *Builder) link(calls *index[uint32]) {
 				e.External = x.id
 				e.Flags |= timeline.HasExternal
 			}
+		}
+		if e.Kind.IsAPI() && b.t.Calls.At(e.Detail).Has&event.StartsWork != 0 {
+			starters++
 		}
 		if !e.Kind.OnDevice() && e.Kind != timeline.Sync {
 			continue
@@ -91,10 +98,16 @@ func (b *Builder) link(calls *index[uint32]) {
 			continue
 		}
 		c := b.t.Events.At(call - 1)
+		if c.Flags&timeline.FlowOut == 0 && b.t.Calls.At(c.Detail).Has&event.StartsWork != 0 {
+			started++
+		}
 		c.Flags |= timeline.FlowOut
 		e.Flags |= timeline.FlowIn
 		if e.Kind.OnDevice() && e.Start < c.Start {
 			b.noted["device_work_before_its_call"]++
 		}
+	}
+	if starters > started {
+		b.noted["calls_without_device_work"] = starters - started
 	}
 }

@@ -13,6 +13,11 @@ import (
 // does: the demangled form of such a name can be exponentially longer.
 const maxMangled = 8192
 
+// maxDemangledPow bounds a demangled name to 128 KiB: back references let a
+// symbol of 300 bytes stand for gigabytes. The longest name in our recordings has
+// 3 KiB.
+const maxDemangledPow = 17
+
 // demangleKernels replaces the kernels' symbols by their C++ names. A name that
 // is not a mangled symbol stays.
 func (b *Builder) demangleKernels() {
@@ -32,12 +37,17 @@ func (b *Builder) demangleKernels() {
 }
 
 // Demangle returns the C++ name of a mangled symbol as c++filt prints it, or the
-// symbol itself if it is none or longer than 8192 bytes.
+// symbol itself if it is none, is longer than 8192 bytes, or would become longer
+// than 128 KiB.
 func Demangle(symbol string) string {
 	if len(symbol) > maxMangled {
 		return symbol
 	}
-	return demangle.Filter(symbol)
+	name := demangle.Filter(symbol, demangle.MaxLength(maxDemangledPow))
+	if len(name) >= 1<<maxDemangledPow {
+		return symbol
+	}
+	return name
 }
 
 // copyKey is what the name of a copy or a fill is made of.

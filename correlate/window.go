@@ -58,6 +58,10 @@ func (b *Builder) mapClock() error {
 func (b *Builder) applyWindow() {
 	n := uint32(b.t.Events.Len())
 	w := b.o.Window
+	if w != nil && (w.Start < 0 || w.End < w.Start) {
+		w = nil // damaged: no span of time
+		b.noted["window_not_plausible"]++
+	}
 	if w == nil {
 		w = &timeline.Window{Start: math.MaxInt64, End: math.MinInt64}
 		for i := range n {

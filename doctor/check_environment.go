@@ -131,7 +131,7 @@ func checkWSL(e *exam) []Finding {
 	if !e.onWSL() {
 		return nil
 	}
-	return one("env.wsl", OK, "this is WSL, where CUPTI does not use CLOCK_REALTIME; the agent has it do so, which takes CUPTI 11.6 or newer", "")
+	return one("env.wsl", OK, "this is WSL, where CUPTI has times of CLOCK_MONOTONIC_RAW: they are mapped to CLOCK_REALTIME", "")
 }
 
 func (e *exam) onWSL() bool {

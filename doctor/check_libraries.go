@@ -81,8 +81,16 @@ func checkCUPTI(e *exam) []Finding {
 		return one(id, OK, paths(list)+also, "")
 	default:
 		return one(id, Warn, fmt.Sprintf("%d copies of libcupti: %s%s; two that are loaded into one process disturb each other", len(list), paths(list), also),
-			"nothing, as long as traces are complete; otherwise set FLAGOS_CUPTI_LIBRARY to the copy that the program itself loads")
+			"nothing, as long as traces are complete; otherwise set FLAGOS_CUPTI_LIBRARY to the copy that the program itself loads"+e.torchHint())
 	}
+}
+
+// torchHint names torch's copy in brackets, if there is one.
+func (e *exam) torchHint() string {
+	if lib := e.torchCUPTI(); lib != "" {
+		return " (torch: " + lib + ")"
+	}
+	return ""
 }
 
 // bound returns the library that a trial recording used, "" for none.

@@ -198,10 +198,12 @@ func clock(r *recording, c *timeline.Completeness) Finding {
 	case timeline.ClockRealtime:
 	case "":
 		f.Status, f.Seen = Skip, "no times to check"
+	case timeline.ClockTicks:
+		f.Seen = "times are of another clock than CLOCK_REALTIME, and mapped to it"
+	case timeline.ClockMixed:
+		f.Status, f.Seen, f.Fix = Warn, "times are of two clocks: another profiler in the process replaced that of the library", otherFix
 	default:
-		f.Status = Warn
-		f.Seen = "times are not those of CLOCK_REALTIME: " + c.Clock.Source
-		f.Fix = "use a libcupti of CUDA 11.6 or newer, which can be given that clock, and no other profiler in the process"
+		f.Status, f.Seen, f.Fix = Warn, "the clock of the times is not known", useAnother
 	}
 	return f
 }
@@ -248,8 +250,12 @@ func losses(r *recording, c *timeline.Completeness) Finding {
 // times tells what the recorder cost the start of the program.
 func times(e *exam, r *recording, c *timeline.Completeness) Finding {
 	f := Finding{ID: r.id + ".time", Status: OK, Seen: "how long the driver took to start is not known"}
-	if r.use.InitNS > 0 && e.alone.InitNS > 0 {
-		f.Seen = fmt.Sprintf("cuInit took %v with the agent in it, %v without", short(r.use.InitNS), short(e.alone.InitNS))
+	if r.use.InitNS > 0 {
+		f.Seen = fmt.Sprintf("cuInit took %v with the agent in it", short(r.use.InitNS))
+		if e.alone.InitNS > 0 {
+			// The run before it read the driver from the disk, for both.
+			f.Seen += fmt.Sprintf(" (%v without, in the run before, which may have found the driver less ready)", short(e.alone.InitNS))
+		}
 	}
 	if c.Buffers != nil && c.Buffers.AgentCPUNS > 0 {
 		f.Seen += fmt.Sprintf("; the agent's threads used %v", short(c.Buffers.AgentCPUNS))

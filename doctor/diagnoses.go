@@ -58,8 +58,6 @@ func (e *exam) explain(r *recording, c *timeline.Completeness) []Finding {
 			continue // layout tells of it
 		case has(diagnoseFlush):
 			f.Fix = useAnother + "; raise FLAGOS_TRACE_EXIT_TIMEOUT_MS if it is only slow"
-		case has(diagnoseClock) && e.onWSL():
-			f.Status = OK // so it is there, and mended
 		case has(diagnoseClock):
 			f.Fix = otherFix
 		case has(diagnoseCopies):
@@ -156,10 +154,15 @@ func (e *exam) otherCUPTI(diagnosis string) string {
 
 // olderCUPTI says what to use in place of a library that the driver refuses.
 func (e *exam) olderCUPTI(bad string) string {
-	major := majorOf(bad)
 	list, _ := e.usable()
+	major := majorOf(bad)
 	for _, c := range list {
-		if m := majorOf(c.As); c.Path != bad && m > 0 && (major == 0 || m < major) {
+		if c.Path == bad {
+			major = majorOf(c.As)
+		}
+	}
+	for _, c := range list {
+		if m := majorOf(c.As); m > 0 && m < major {
 			return "export FLAGOS_CUPTI_LIBRARY=" + c.As + ", or update the driver"
 		}
 	}

@@ -123,7 +123,7 @@ func (s *System) loaderConfig(name string, add func(string), depth int) {
 // copyOf is one copy of a library.
 type copyOf struct {
 	Path string // without symbolic links
-	As   string // the first name it was found by
+	As   string // the name it was found by, one that tells the version if there is one
 	How  string // where it was found: "loader", "Python", ...
 }
 
@@ -137,11 +137,26 @@ func (f *finder) add(how string, patterns ...string) {
 	for _, p := range patterns {
 		for _, name := range f.s.glob(p) {
 			real := f.s.Resolve(name)
-			if !slices.ContainsFunc(f.list, func(c copyOf) bool { return c.Path == real }) {
+			at := slices.IndexFunc(f.list, func(c copyOf) bool { return c.Path == real || f.s.same(c.Path, real) })
+			switch {
+			case at < 0:
 				f.list = append(f.list, copyOf{real, name, how})
+			case majorOf(f.list[at].As) == 0 && majorOf(name) > 0:
+				f.list[at].As = name // says more than libcupti.so
 			}
 		}
 	}
+}
+
+// same reports whether two files of one folder are copies of each other under
+// several names, as in wheels, which cannot hold links. Their size decides.
+func (s *System) same(a, b string) bool {
+	if path.Dir(a) != path.Dir(b) {
+		return false
+	}
+	x, err1 := fs.Stat(s.FS, rel(a))
+	y, err2 := fs.Stat(s.FS, rel(b))
+	return err1 == nil && err2 == nil && x.Size() == y.Size()
 }
 
 // paths joins the paths of copies for a person.

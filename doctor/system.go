@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -84,14 +86,29 @@ func ThisSystem() (*System, error) {
 			}
 			return st.Bavail * uint64(st.Bsize), nil
 		},
-		Limit: func(resource int) (uint64, error) {
-			var l unix.Rlimit
-			err := unix.Getrlimit(resource, &l)
-			return l.Cur, err
-		},
+		Limit:   softLimit,
 		Exec:    execute,
 		TempDir: func() (string, error) { return os.MkdirTemp("", "flagos-trace-doctor-*") },
 	}, nil
+}
+
+// softLimit returns the limit that a program started from here has. That of open
+// files is asked of such a program: Go raises its own, and gives the old one on.
+func softLimit(resource int) (uint64, error) {
+	if resource != unix.RLIMIT_NOFILE {
+		var l unix.Rlimit
+		err := unix.Getrlimit(resource, &l)
+		return l.Cur, err
+	}
+	out, err := exec.Command("/bin/sh", "-c", "ulimit -S -n").Output()
+	if err != nil {
+		return 0, err
+	}
+	text := strings.TrimSpace(string(out))
+	if text == "unlimited" {
+		return unlimited, nil
+	}
+	return strconv.ParseUint(text, 10, 64)
 }
 
 // grace is how long a killed command may take to be gone. One that hangs in the

@@ -58,6 +58,7 @@ const (
 	HasStream                         // Stream (a context-wide wait has none)
 	HasDevice                         // Device
 	HasMaxClusters                    // Launch.MaxActiveClusters
+	StartsWork                        // an API call of those that start device work
 )
 
 // Launch is the configuration a kernel was launched with. It is comparable, so

@@ -20,4 +20,7 @@
 //     group: passing on what the program got already would interrupt it twice.
 //   - An ignored signal is inherited by the program only while the recorder does
 //     not listen to it: see listen.
+//   - One recording may hold times of several clocks: another profiler in the
+//     process replaces the library's. Each record is placed by the clock that its
+//     value belongs to (clockSamples), or counted as lost.
 package record

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/flagos-ai/flagos-trace/event"
+	"github.com/flagos-ai/flagos-trace/spool"
 	"github.com/flagos-ai/flagos-trace/timeline"
 	"github.com/flagos-ai/flagos-trace/tracer"
 )
@@ -117,10 +118,12 @@ func TestPrint(t *testing.T) {
 	empty := Summarize(&timeline.Trace{Completeness: &timeline.Completeness{Diagnoses: []string{"no device was used"}}})
 	empty.File, empty.PID, empty.Bytes = "trace.json.gz", 7, 900
 	lost := &timeline.Completeness{
-		Ended: "cut", Dropped: map[string]uint64{tracer.DropUntimed: 2, timeline.DropFiltered: 5, "brand_new": 1, tracer.DropNoName: 0},
+		Ended: "cut", Dropped: map[string]uint64{tracer.DropUntimed: 2, timeline.DropFiltered: 5, "brand_new": 1, timeline.DropOtherClock: 7, tracer.DropNoName: 0},
 		Repaired: map[string]uint64{tracer.RepairClamped: 3}, Unlinked: map[string]uint64{"kernel": 4},
 		Buffers:   &timeline.BufferCounts{Discarded: 2, BytesDiscarded: 1 << 20, RecordsDropped: &dropped, WriteErrors: 1, BytesUnwritten: 8 << 20},
 		Spool:     &timeline.SpoolCounts{BadFrames: 1, TornBytes: 77, LostBytes: 2048},
+		Missing:   []string{spool.LossDevice, spool.LossClock, spool.LossMemory, spool.LossFlush, spool.LossAgent, "memset_refused", "brand_new_loss"},
+		Noted:     map[string]uint64{orphanArrows: 1},
 		Diagnoses: []string{"said once"},
 	}
 	for _, c := range []struct {
@@ -133,6 +136,7 @@ func TestPrint(t *testing.T) {
 		{"lost", 160, Summary{Command: []string{"python3"}, Signal: "SIGKILL", WallNS: 1_500_000, Traces: []TraceSummary{one(lost), one(lost)}}},
 		{"empty", 0, Summary{Command: []string{"true"}, ExitCode: &code, WallNS: 1_000_000, Traces: []TraceSummary{empty}}},
 		{"import", 0, Summary{Traces: []TraceSummary{one(nil)}}},
+		{"stale", 0, Summary{Command: []string{"torchrun"}, ExitCode: &code, WallNS: 1_000_000, Traces: []TraceSummary{empty}, Stale: "trace.json.gz"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b bytes.Buffer

@@ -78,8 +78,8 @@ func explain(c *timeline.Completeness) account {
 			a.Lost = append(a.Lost, plural(b.Discarded, fmt.Sprintf("buffers (%s) discarded because the program outran the spool", size(int64(b.BytesDiscarded)))))
 		}
 		if b.WriteErrors > 0 || b.BytesUnwritten > 0 {
-			a.Lost = append(a.Lost, fmt.Sprintf("%s that could not be written in %s writes to the spool (is its disk full?)",
-				size(int64(b.BytesUnwritten)), grouped(b.WriteErrors)))
+			a.Lost = append(a.Lost, fmt.Sprintf("%s that could not be written in %s to the spool (is its disk full?)",
+				size(int64(b.BytesUnwritten)), plural(b.WriteErrors, "writes")))
 		}
 	}
 	if s := c.Spool; s != nil {
@@ -117,7 +117,7 @@ func explain(c *timeline.Completeness) account {
 		}
 	}
 	if n := c.Noted[orphanArrows]; n > 0 {
-		a.Notes = append(a.Notes, plural(n, "ends of arrows between operators left out because the host trace lacks the other end"))
+		a.Notes = append(a.Notes, plural(n, "ends of arrows between operators left out: the host trace lacks their other end"))
 	}
 	return a
 }

@@ -36,6 +36,7 @@ type Reader struct {
 	missing uint64
 	skipped int64
 
+	work    int64 // payload bytes summed while looking for frames
 	triedAt int64 // no good frame was found between off and this size
 }
 

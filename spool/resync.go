@@ -7,9 +7,9 @@ const (
 	// to be believed after damage: more frames than that cannot have been lost
 	// between two good ones in practice, and the check keeps random bytes out.
 	resyncGap = 1 << 20
-	// resyncWork bounds the payload bytes that are summed while looking for the
-	// next good frame, so that a hostile file costs a bounded multiple of its
-	// size.
+	// resyncWork bounds the payload bytes that are summed, over all searches of a
+	// reader, beside four times those read: a hostile file, full of heads that
+	// claim long payloads, costs a bounded multiple of its size.
 	resyncWork = 4 * MaxPayload
 	chunkSize  = 64 << 10
 )
@@ -24,7 +24,7 @@ func (r *Reader) resync() (int64, error) {
 		from = max(from, (r.triedAt-chunkSize)&^7)
 	}
 	var chunk [chunkSize]byte
-	work, pending := int64(0), int64(-1)
+	pending := int64(-1)
 	for at := from; at+headSize <= r.end; {
 		n := min(int64(len(chunk)), r.end-at)
 		if err := r.readAt(chunk[:n], at); err != nil {
@@ -46,7 +46,7 @@ func (r *Reader) resync() (int64, error) {
 				}
 				continue
 			}
-			if work += int64(h.length) + headSize; work > resyncWork {
+			if r.work += int64(h.length) + headSize; r.work > resyncWork+4*r.off {
 				return -1, nil
 			}
 			if _, _, why, err := r.frameAt(at + i); err != nil {

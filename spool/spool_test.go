@@ -40,6 +40,7 @@ func write(t testing.TB) string {
 		w.Counters(Counters{BuffersDelivered: 3}),
 		w.Diagnosis("library too new"),
 		w.Window(Window{Open: true, NS: 11}),
+		w.Loss(Loss{Code: LossClock, Text: "clock replaced"}),
 		w.End(End{Reason: "exit", Flushed: true}),
 	} {
 		if err != nil {
@@ -119,6 +120,8 @@ func TestRoundTrip(t *testing.T) {
 			v, err = f.Diagnosis()
 		case TypeWindow:
 			v, err = f.Window()
+		case TypeLoss:
+			v, err = f.Loss()
 		case TypeEnd:
 			v, err = f.End()
 		}
@@ -138,6 +141,7 @@ func TestRoundTrip(t *testing.T) {
 		TypeBinding:      tracer.BindingInfo{Tracer: "cupti", Driver: 13000},
 		TypeClock:        Clock{1, 2, 3, 4, 5},
 		TypeThread:       Thread{5, "main"},
+		TypeLoss:         Loss{"clock_replaced", "clock replaced"},
 		TypeCounters:     Counters{BuffersDelivered: 3},
 		TypeDiagnosis:    "library too new",
 		TypeWindow:       Window{Open: true, NS: 11},

@@ -60,8 +60,15 @@ type session struct {
 	dir     string
 }
 
-// recordFake records a command in a fresh folder.
+// recordFake records a command in a fresh folder, with libcupti 13.
 func recordFake(t *testing.T, gpu fakegpu.Paths, flags []string, command ...string) session {
+	t.Helper()
+	return recordQuirk(t, gpu, fakegpu.CUPTI13, nil, flags, command...)
+}
+
+// recordQuirk records a command in a fresh folder, with a build of libcupti and
+// with environment variables of its own.
+func recordQuirk(t *testing.T, gpu fakegpu.Paths, cupti fakegpu.CUPTI, env, flags []string, command ...string) session {
 	t.Helper()
 	built = true
 	bin, err := build()
@@ -77,7 +84,7 @@ func recordFake(t *testing.T, gpu fakegpu.Paths, flags []string, command ...stri
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}
-	cmd.Env = append(cmd.Env, gpu.Env(fakegpu.CUPTI13)...)
+	cmd.Env = append(append(cmd.Env, gpu.Env(cupti)...), env...)
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
@@ -138,6 +145,31 @@ func (s *session) only(t *testing.T) record.TraceSummary {
 	return s.summary.Traces[0]
 }
 
+// counted is what the workload says it did.
+type counted struct {
+	Launches     uint64 `json:"launches"`
+	GraphKernels uint64 `json:"graph_kernels"`
+	Memcpys      uint64 `json:"memcpys"`
+	Memsets      uint64 `json:"memsets"`
+}
+
+func (c counted) kernels() uint64 { return c.Launches + c.GraphKernels }
+
+func readCounts(t *testing.T, name string) (c counted) {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(data, &c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Launches == 0 {
+		t.Fatal("the workload did nothing")
+	}
+	return c
+}
+
 // TestEverythingArrives compares the trace with what the workload counted.
 func TestEverythingArrives(t *testing.T) {
 	gpu := fakegpu.Get(t)
@@ -155,24 +187,12 @@ func TestEverythingArrives(t *testing.T) {
 			if s.status != 0 {
 				t.Fatalf("status %d", s.status)
 			}
-			var want struct {
-				Launches     uint64 `json:"launches"`
-				GraphKernels uint64 `json:"graph_kernels"`
-				Memcpys      uint64 `json:"memcpys"`
-				Memsets      uint64 `json:"memsets"`
-			}
-			data, err := os.ReadFile(counts)
-			if err == nil {
-				err = json.Unmarshal(data, &want)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := readCounts(t, counts)
 			tr := s.only(t)
 			if tr.Verdict != timeline.Complete || tr.Completeness.Ended != "exit" {
 				t.Errorf("completeness: %+v", tr.Completeness)
 			}
-			if want.Launches == 0 || tr.Events["kernel"] != want.Launches+want.GraphKernels ||
+			if tr.Events["kernel"] != want.kernels() ||
 				tr.Events["memcpy"] != want.Memcpys || tr.Events["memset"] != want.Memsets {
 				t.Errorf("events %v, want %+v", tr.Events, want)
 			}

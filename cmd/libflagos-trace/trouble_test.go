@@ -41,6 +41,7 @@ func TestTrouble(t *testing.T) {
 		{"hanging after exit", fakegpu.CUPTI13, "FAKECUPTI_AFTER_EXIT=hang", "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			o := trial{cupti: c.cupti, env: []string{c.env}, args: []string{"--sleep", "0.2", "--exit-code", "3"}}.run(t)
 			s := o.spool(t)
 			if o.code != 3 || o.stdout != "" || o.stderr != "" {

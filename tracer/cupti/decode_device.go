@@ -15,7 +15,7 @@ func i32x3(b []byte, off uint16) [3]int32 {
 }
 
 func (d *Decoder) decodeKernel(rec []byte) bool {
-	o, e := &d.kernel, &d.ev
+	o, e := &d.kernels[binary.LittleEndian.Uint32(rec)], &d.ev
 	e.Correlation = d.epoch.extend(u32(rec, o.correlation))
 	if !d.span(u64(rec, o.start), u64(rec, o.end)) {
 		return false

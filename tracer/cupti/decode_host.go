@@ -20,12 +20,14 @@ const none = 0xFFFFFFFF
 type apiName struct {
 	name    uint32 // in Strings; 0: not known
 	shown   bool
+	work    bool // its calls start device work
 	settled bool
 }
 
 func (a *apiName) set(d *Decoder, domain, id uint32, name string) {
 	a.name = d.cfg.Strings.ID(name)
 	a.shown = Shown(d.cfg.API, domain, id, name)
+	a.work = startsWork(name)
 	a.settled = true
 }
 
@@ -51,7 +53,7 @@ func (d *Decoder) apiEntry(domain, id uint32) *apiName {
 }
 
 func (d *Decoder) decodeAPI(rec []byte) bool {
-	o, e := &d.call, &d.ev
+	o, e := &d.calls[binary.LittleEndian.Uint32(rec)], &d.ev
 	e.Correlation = d.epoch.extend(u32(rec, o.correlation))
 	e.Kind = event.Runtime
 	domain := uint32(DomainRuntime)
@@ -76,6 +78,9 @@ func (d *Decoder) decodeAPI(rec []byte) bool {
 	e.PID, e.TID = u32(rec, o.process), u32(rec, o.thread)
 	e.ReturnValue = u32(rec, o.returned)
 	e.Has = event.HasReturn
+	if a.work {
+		e.Has |= event.StartsWork
+	}
 	return true
 }
 

@@ -42,9 +42,9 @@ type Decoder struct {
 	epoch  epoch
 	forced bool
 
-	kernel    kernelOffsets
-	copies    [knownKinds]copyOffsets
-	call      apiOffsets
+	kernels   [KindConcurrentKernel + 1]kernelOffsets // by kind, as are those below
+	copies    [KindMemcpy2 + 1]copyOffsets
+	calls     [KindRuntime + 1]apiOffsets
 	external  externalOffsets
 	sync      syncOffsets
 	cudaEvent cudaEventOffsets
@@ -114,13 +114,13 @@ func (d *Decoder) use(kind uint32, r revision, stride uint32) (err error) {
 	}
 	switch kind {
 	case KindKernel, KindConcurrentKernel:
-		d.kernel, err = newKernelOffsets(r.fields)
+		d.kernels[kind], err = newKernelOffsets(r.fields)
 		st.decode = (*Decoder).decodeKernel
 	case KindMemcpy, KindMemcpy2, KindMemset:
 		d.copies[kind], err = newCopyOffsets(r.fields, kind)
 		st.decode = (*Decoder).decodeCopy
 	case KindRuntime, KindDriver:
-		d.call, err = newAPIOffsets(r.fields)
+		d.calls[kind], err = newAPIOffsets(r.fields)
 		st.decode = (*Decoder).decodeAPI
 	case KindExternalCorrelation:
 		d.external, err = newExternalOffsets(r.fields)
@@ -214,6 +214,9 @@ func (d *Decoder) Decode(b tracer.Buffer, emit func(*event.Event)) error {
 
 // decodeOffsets decodes a buffer whose records the library's iterator found.
 func (d *Decoder) decodeOffsets(b tracer.Buffer, emit func(*event.Event)) error {
+	if len(b.Data) > 0 && (len(b.Offsets) == 0 || b.Offsets[0] != 0) {
+		return d.giveUp(b, 0, fmt.Errorf("%w: no record is said to begin at the buffer's start", ErrTruncated))
+	}
 	for i, off := range b.Offsets {
 		end := uint32(len(b.Data))
 		if i+1 < len(b.Offsets) {
@@ -229,6 +232,11 @@ func (d *Decoder) decodeOffsets(b tracer.Buffer, emit func(*event.Event)) error 
 			continue
 		}
 		d.record(kind, rec, emit)
+		// The last record ends where the buffer does only if the walk got there.
+		known := d.strideOf(kind)
+		if i == len(b.Offsets)-1 && kind < knownKinds && d.kinds[kind].decode != nil && uint32(len(rec)) > known {
+			d.report.LostBytes += uint64(uint32(len(rec)) - known)
+		}
 	}
 	return nil
 }

@@ -213,7 +213,9 @@ func TestOffsets(t *testing.T) {
 		err     error
 	}{
 		{"good", []uint32{0, 216, 288}, 2, nil},
-		{"none", []uint32{}, 0, nil},
+		{"none", []uint32{}, 0, ErrTruncated},
+		{"not from the start", []uint32{216}, 0, ErrTruncated},
+		{"stopped early", []uint32{0}, 1, nil},
 		{"out of range", []uint32{0, 216, 9999}, 1, ErrTruncated},
 		{"backwards", []uint32{288, 0}, 0, ErrTruncated},
 	} {
@@ -225,7 +227,22 @@ func TestOffsets(t *testing.T) {
 			if n != c.events || !errors.Is(err, c.err) || c.err == nil && err != nil {
 				t.Errorf("%d events, %v", n, err)
 			}
+			if lost := d.Report().LostBytes; (lost == 0) != (c.name == "good") {
+				t.Errorf("%d bytes lost", lost)
+			}
 		})
+	}
+}
+
+// Two kinds share a layout's name, and a library may give each another size.
+func TestStridesOfOneKindDoNotTouchAnother(t *testing.T) {
+	d, _ := NewDecoder(tracer.Config{APIVersion: 130500, Strings: new(event.Strings)})
+	d.Name(0x10, "k")
+	d.Stride(KindConcurrentKernel, 176)
+	d.Stride(KindKernel, 304)
+	n := 0
+	if err := d.Decode(tracer.Buffer{Data: kernelRecord(t, 17, 5, 9, 0x10, 1), Origin: "b"}, func(*event.Event) { n++ }); err != nil || n != 1 {
+		t.Errorf("%d events, %v", n, err)
 	}
 }
 

@@ -1,0 +1,96 @@
+package record
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/flagos-ai/flagos-trace/correlate"
+	"github.com/flagos-ai/flagos-trace/event"
+	"github.com/flagos-ai/flagos-trace/spool"
+	"github.com/flagos-ai/flagos-trace/timeline"
+)
+
+// window returns the span to record: what the program opened and closed through
+// the C API, else from arming the tracer to the end. A span that nobody closed
+// ends with what was recorded last.
+func (c *spoolCollector) window() timeline.Window {
+	w := timeline.Window{Start: c.header.StartNS, End: math.MaxInt64}
+	if c.end != nil {
+		w.End = c.end.NS
+	}
+	for i, m := range c.windows {
+		switch {
+		case i == 0 && m.Open:
+			w.Start = m.NS
+		case !m.Open && i == len(c.windows)-1:
+			w.End = m.NS
+		}
+	}
+	return w
+}
+
+// ownThreads returns the ids of the agent's own threads.
+func (c *spoolCollector) ownThreads() map[int64]bool {
+	own := map[int64]bool{}
+	for tid, name := range c.threads {
+		if strings.HasPrefix(name, spool.OwnThreadPrefix) {
+			own[tid] = true
+		}
+	}
+	return own
+}
+
+// refused is the end of a loss's code behind the kind of events that the
+// library would not record.
+const refused = "_refused"
+
+// checkRequest takes note of kinds of events that were wanted and that the
+// library refused. A header that does not list what was enabled tells nothing.
+func (c *spoolCollector) checkRequest() {
+	h := &c.header
+	if len(h.Requested) == 0 {
+		return
+	}
+	want := []event.Kind{event.Kernel, event.Memcpy, event.Memset, event.Runtime, event.Driver}
+	if h.Options.Sync {
+		want = append(want, event.Sync)
+	}
+	if h.Options.Overhead {
+		want = append(want, event.Overhead)
+	}
+	for _, k := range want {
+		if !slices.Contains(h.Requested, k.String()) {
+			c.lose(k.String()+refused, "")
+		}
+	}
+}
+
+// finish completes the trace.
+func (c *spoolCollector) finish() (*timeline.Trace, error) {
+	t, h, rec := c.trace, c.header, c.rec
+	t.Process = timeline.Process{PID: h.PID, Name: h.Process, Host: h.Host}
+	rec.Requested, rec.ExitCode, rec.Signal = h.Requested, c.o.ExitCode, c.o.Signal
+	rec.Ended = timeline.EndCut
+	if c.end != nil {
+		rec.Ended = timeline.Ending(c.end.Reason)
+		if rec.Ended == timeline.EndExit || rec.Ended == timeline.EndStop {
+			rec.Flushed = &c.end.Flushed
+		}
+	}
+	if rec.Ended != timeline.EndUnavailable {
+		c.checkRequest()
+	}
+	clock, about, note := c.clocks.choose(&c.times)
+	rec.Clock = about
+	if note != "" {
+		c.diagnose(note)
+	}
+	w := c.window()
+	if err := c.collector.finish(correlate.Options{
+		ThreadIDs: true, KinetoRows: c.o.KinetoRows, Clock: clock, Window: &w, OwnThreads: c.ownThreads(),
+	}); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
