@@ -227,9 +227,11 @@ const maxOutbox = 4096
 
 // post has the writer do something with the spool, after the buffers that are
 // completed by then. A stuck writer makes it give up.
-func (a *Agent) post(fn func(*spoolFile)) {
+func (a *Agent) post(fn func(*spoolFile)) { a.enqueue(fn, maxOutbox) }
+
+func (a *Agent) enqueue(fn func(*spoolFile), limit int) {
 	a.mu.Lock()
-	if len(a.outbox) < maxOutbox {
+	if len(a.outbox) < limit {
 		a.outbox = append(a.outbox, fn)
 	} else {
 		a.unposted++

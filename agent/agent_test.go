@@ -167,6 +167,7 @@ type fakeBinding struct {
 
 	hang, hangClock sync.Mutex // held by a test, they hold up arming and flushing, and the clock
 	replaced        bool       // the clock, by another profiler
+	armPanics       bool       // not the first time
 	mu              sync.Mutex
 	calls           []string
 }
@@ -193,7 +194,9 @@ func (b *fakeBinding) ClockReplaced() bool { return b.replaced }
 func (b *fakeBinding) Arm(tracer.Shim, tracer.Options) error {
 	b.hang.Lock()
 	defer b.hang.Unlock()
-	b.called("arm")
+	if b.called("arm"); b.armPanics && len(b.log(false)) > 1 {
+		panic("as asked")
+	}
 	return b.armErr
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/flagos-ai/flagos-trace/spool"
@@ -45,6 +46,12 @@ func (a *Agent) take() []*command {
 // frame behind the records it caused. What could not be written by then makes it
 // Failed.
 func (a *Agent) run(c *command) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.answer(Failed)
+			panic(p) // ends the flusher
+		}
+	}()
 	failures := a.failures.Load()
 	code, then := c.do()
 	if then == nil {
@@ -52,7 +59,8 @@ func (a *Agent) run(c *command) {
 		c.answer(code)
 		return
 	}
-	a.post(func(f *spoolFile) {
+	// There is one command at a time, so this needs no bound.
+	a.enqueue(func(f *spoolFile) {
 		then(f)
 		f.pending()
 		if code == OK && a.failures.Load() != failures {
@@ -60,7 +68,7 @@ func (a *Agent) run(c *command) {
 		}
 		a.busy.Store(false)
 		c.answer(code)
-	})
+	}, math.MaxInt)
 }
 
 // ask has the flusher do something and waits for the answer until the deadline;

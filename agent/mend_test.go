@@ -258,6 +258,19 @@ func TestHangBehindFlush(t *testing.T) {
 	}
 }
 
+// A command that makes the flusher panic is answered.
+func TestCommandPanics(t *testing.T) {
+	a, s, dir := start(t, &fakeBinding{armPanics: true}, nil)
+	begin := time.Now()
+	if c := a.Start(); c != Failed || time.Since(begin) > time.Second {
+		t.Errorf("%d after %v", c, time.Since(begin))
+	}
+	<-s.done
+	if list, d := types(t, dir); list[len(list)-1] != spool.TypeEnd || !strings.Contains(strings.Join(d, "\n"), "internal error of the flusher") {
+		t.Errorf("%v %q", list, d)
+	}
+}
+
 // A writer that panics ends the spool, and the flusher disarms.
 func TestWriterPanics(t *testing.T) {
 	b := &fakeBinding{inspect: func(tracer.Findings) { panic("as asked") }}

@@ -32,6 +32,11 @@ var errThreads = errors.New("no more threads can be created in the process (limi
 // its own Go programs. It must come first. fds says whether there are
 // descriptors enough to go on at all.
 func (a *Agent) reserve() (fds bool, err error) {
+	defer func() {
+		if recover() != nil {
+			fds = false
+		}
+	}()
 	if !guest.CanOpen(needFDs) {
 		return false, nil
 	}

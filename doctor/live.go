@@ -20,7 +20,7 @@ const (
 	// probeSeconds is when the probe ends itself; what is left of its traces is
 	// then read. probeTimeout is when it is ended, and the recorder with it.
 	probeSeconds   = 10
-	probeTimeout   = 18 * time.Second
+	probeTimeout   = 14 * time.Second
 	commandTimeout = 10 * time.Second
 )
 

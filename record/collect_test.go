@@ -127,7 +127,7 @@ func TestCollect(t *testing.T) {
 			// Every other kernel is 16 bytes longer, so that no stride leads through.
 			var data []byte
 			var offs []uint32
-			for i := range 6 {
+			for i := range 7 {
 				at := uint64(spoolStart) + ms + uint64(i)*10_000
 				offs = append(offs, uint32(len(data)))
 				data = append(data, kernelRecord(at, at+5000, uint32(i+1))...)
@@ -135,7 +135,7 @@ func TestCollect(t *testing.T) {
 			}
 			_ = w.Offsets(offs)
 			healthy(w, spool.Buffer{Sequence: 1, Data: data}, spool.Buffer{Sequence: 2, Data: launches(5, uint64(spoolStart)+2*ms, 1, 11)})
-		}, verdict: timeline.Complete, kernels: 11},
+		}, verdict: timeline.Complete, kernels: 12},
 		{name: "offsets beyond the buffer", write: func(w *spool.Writer) { _ = w.Offsets([]uint32{0, 216, 99_999}); healthy(w, good) },
 			verdict: timeline.Incomplete, kernels: 1, says: "truncated", check: func(c *timeline.Completeness) bool { return c.Spool.LostBytes > 0 }},
 		{name: "names come later", write: func(w *spool.Writer) { _ = w.Buffer(good); healthy(w) },

@@ -21,16 +21,16 @@ func between(a, b reading) float64 {
 	return float64(b.realtime - a.realtime)
 }
 
-// line is a tick counter tied to CLOCK_REALTIME: one clock for each stretch
+// tickLine is a tick counter tied to CLOCK_REALTIME: one clock for each stretch
 // between two steps of the wall clock.
-type line struct {
+type tickLine struct {
 	slope  float64 // ns per tick
 	clocks []correlate.Clock
 }
 
 // oneTick returns the length of a tick, ns, where all lines agree on it to a
 // part in ten thousand, else 0.
-func oneTick(lines []line) float64 {
+func oneTick(lines []tickLine) float64 {
 	for _, l := range lines {
 		if math.Abs(l.slope/lines[0].slope-1) > 1e-4 {
 			return 0
@@ -56,7 +56,7 @@ const (
 // vendorLines ties the tracer's own clock, where it was not CLOCK_REALTIME, to
 // it: a line for each counter that it was in turn. hasRealtime says that it was
 // CLOCK_REALTIME at times; readings near the epoch are then late readings of it.
-func (c *clockSamples) vendorLines(hasRealtime bool) (lines []line) {
+func (c *clockSamples) vendorLines(hasRealtime bool) (lines []tickLine) {
 	var run []reading
 	flush := func() {
 		if l := fit(run); len(l) > 0 {
@@ -102,7 +102,7 @@ func continues(run []reading, r reading) bool {
 
 // known looks for the counter that a single reading is of among those of which
 // there are more readings.
-func (c *clockSamples) known(r reading) []line {
+func (c *clockSamples) known(r reading) []tickLine {
 	for _, of := range []func(*spool.Clock) uint64{
 		func(s *spool.Clock) uint64 { return s.TSC },
 		func(s *spool.Clock) uint64 { return uint64(s.Monotonic) },
@@ -110,7 +110,7 @@ func (c *clockSamples) known(r reading) []line {
 	} {
 		for _, l := range fit(c.readings(of)) {
 			if nearTo(correlate.Either(l.clocks), r.ticks, r.realtime) {
-				return []line{l}
+				return []tickLine{l}
 			}
 		}
 	}
@@ -130,7 +130,7 @@ func (c *clockSamples) readings(of func(*spool.Clock) uint64) (list []reading) {
 // fit ties the readings of one counter to CLOCK_REALTIME; none if there are too
 // few of them, or it does not count up. The length of a tick is taken over the
 // whole time, by the clock that does not step.
-func fit(run []reading) []line {
+func fit(run []reading) []tickLine {
 	if len(run) < 2 {
 		return nil
 	}
@@ -143,7 +143,7 @@ func fit(run []reading) []line {
 		return nil
 	}
 	margin := uint64(reach / slope)
-	l := line{slope: slope}
+	l := tickLine{slope: slope}
 	from := first.ticks - min(first.ticks, margin)
 	for i := 0; i < len(run); {
 		j := i + 1
@@ -160,7 +160,7 @@ func fit(run []reading) []line {
 			Clock: correlate.Linear{T0: run[i].ticks, NS0: run[i].realtime, Slope: slope}})
 		from, i = to+1, j
 	}
-	return []line{l}
+	return []tickLine{l}
 }
 
 // stepped reports whether the wall clock was set between two readings.

@@ -18,6 +18,9 @@
 //     spool" therefore means "no device was used", and is not an error.
 //   - The terminal sends SIGINT and SIGQUIT to the whole foreground process
 //     group: passing on what the program got already would interrupt it twice.
+//   - A process that the command left behind may begin to record at any time: the
+//     spool folder is emptied file by file and then removed as an empty one, never
+//     by its name with all that is in it.
 //   - An ignored signal is inherited by the program only while the recorder does
 //     not listen to it: see listen.
 //   - One recording may hold times of several clocks: another profiler in the

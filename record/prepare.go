@@ -19,6 +19,9 @@ func prepare(o *Options) error {
 	if len(o.Command) == 0 {
 		return ErrNoCommand
 	}
+	if err := checkFiles(); err != nil {
+		return err
+	}
 	if o.Env == nil {
 		o.Env = os.Environ()
 	}
@@ -34,6 +37,12 @@ func prepare(o *Options) error {
 		return err
 	}
 	o.Output = path
+	// Traces of other processes have a longer name; 2^22 is the most a pid can be.
+	if !outfile.IsStream(path) {
+		if err := checkCreate(insert(path, "4194304")); err != nil {
+			return err
+		}
+	}
 	if o.SummaryFile != "" {
 		if o.SummaryFile, err = checkOutput(o.SummaryFile, false); err != nil {
 			return err
@@ -72,7 +81,48 @@ func checkOutput(path string, noClobber bool) (string, error) {
 	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
 		return "", fmt.Errorf("cannot write to %s: the folder %s: %w", path, dir, err)
 	}
-	return path, nil
+	return path, checkCreate(path)
+}
+
+// checkCreate tries whether a file can be written under that name, and leaves
+// nothing of it.
+func checkCreate(path string) error {
+	f, err := outfile.Create(path)
+	switch {
+	case errors.Is(err, unix.ENAMETOOLONG):
+		return fmt.Errorf("cannot write to %s: %w, with what a process id and a temporary name add to it", path, unix.ENAMETOOLONG)
+	case err != nil:
+		return fmt.Errorf("cannot write to %s: %w", path, err)
+	}
+	f.Abort()
+	return nil
+}
+
+// wantFiles is how many files the recorder has open at once beside those it was
+// started with: three of the Go runtime's poller, a pidfd, a pipe to start the
+// program, and what is being read.
+const wantFiles = 8
+
+// checkFiles refuses a limit of open files that is too low. It comes before the
+// first file is opened: where its poller cannot be had the Go runtime ends the
+// process with a traceback.
+func checkFiles() error {
+	var fds []int
+	var err error
+	for range wantFiles {
+		var fd int
+		if fd, err = unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 0); err != nil {
+			break
+		}
+		fds = append(fds, fd)
+	}
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+	if errors.Is(err, unix.EMFILE) {
+		return fmt.Errorf("only %d more files may be opened and recording takes %d: raise the limit (ulimit -n)", len(fds), wantFiles)
+	}
+	return nil
 }
 
 // makeSpoolDir makes a private folder for the spools: beside the output, where

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
@@ -31,7 +32,7 @@ func (s *Summary) Print(w io.Writer, width int) error {
 		case s.ExitCode != nil:
 			how = fmt.Sprintf("exited with %d", *s.ExitCode)
 		}
-		fmt.Fprintf(&b, "flagos-trace: %s %s after %s\n", filepath.Base(s.Command[0]), how, duration(s.WallNS))
+		fmt.Fprintf(&b, "flagos-trace: %s %s after %s\n", line(filepath.Base(s.Command[0])), how, duration(s.WallNS))
 	}
 	top := topOne
 	if len(s.Traces) > 1 {
@@ -42,21 +43,24 @@ func (s *Summary) Print(w io.Writer, width int) error {
 		s.Traces[i].print(&b, width, top, said)
 	}
 	for _, p := range s.Idle {
-		fmt.Fprintf(&b, "flagos-trace: process %d %s used no device and has no trace\n", p.PID, p.Process)
+		fmt.Fprintf(&b, "flagos-trace: process %d %s used no device and has no trace\n", p.PID, line(p.Process))
+	}
+	for _, p := range s.LeftBehind {
+		fmt.Fprintf(&b, "flagos-trace: process %d %s, which the command left behind, still runs: what it does on a device from now on is not recorded\n", p.PID, line(p.Process))
 	}
 	if s.Stale != "" {
-		fmt.Fprintf(&b, "flagos-trace: %s was there before and is not of this run: the traces of its processes have names of their own\n", s.Stale)
+		fmt.Fprintf(&b, "flagos-trace: %s was there before and is not of this run: the traces of its processes have names of their own\n", line(s.Stale))
 	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
 func (s *TraceSummary) print(b *bytes.Buffer, width, top int, said map[string]bool) {
-	fmt.Fprintf(b, "flagos-trace: wrote %s (%s)", s.File, size(s.Bytes))
+	fmt.Fprintf(b, "flagos-trace: wrote %s (%s)", line(s.File), size(s.Bytes))
 	if s.PID != 0 {
 		fmt.Fprintf(b, ", process %d", s.PID)
 		if s.Process != "" {
-			fmt.Fprintf(b, " %s", s.Process)
+			fmt.Fprintf(b, " %s", line(s.Process))
 		}
 	}
 	b.WriteString("\n")
@@ -68,7 +72,7 @@ func (s *TraceSummary) print(b *bytes.Buffer, width, top int, said map[string]bo
 	for _, d := range s.Devices {
 		fmt.Fprintf(b, "  device %d", d.Device)
 		if d.Name != "" {
-			fmt.Fprintf(b, " (%s)", d.Name)
+			fmt.Fprintf(b, " (%s)", line(d.Name))
 		}
 		fmt.Fprintf(b, ": busy for %s", duration(d.BusyNS))
 		if d.Share != nil {
@@ -77,6 +81,9 @@ func (s *TraceSummary) print(b *bytes.Buffer, width, top int, said map[string]bo
 		b.WriteString("\n")
 	}
 	printKernels(b, s.Kernels, width, top)
+	if s.InvalidText > 0 {
+		fmt.Fprintf(b, "  note: %s, replaced by U+FFFD\n", plural(s.InvalidText, "texts with bytes that are not UTF-8"))
+	}
 	if s.Completeness != nil {
 		printCompleteness(b, s.Completeness, said)
 	}
@@ -103,12 +110,12 @@ func printKernels(b *bytes.Buffer, kernels []KernelTotal, width, top int) {
 	longest := len("kernel")
 	shown := kernels[:min(top, len(kernels))]
 	for _, k := range shown {
-		longest = max(longest, len([]rune(strings.TrimPrefix(k.Name, "void "))))
+		longest = max(longest, utf8.RuneCountInString(strings.TrimPrefix(line(k.Name), "void ")))
 	}
 	columns := min(longest, max(width-45, 20))
 	fmt.Fprintf(b, kernelRow, columns, "kernel", "calls", "total", "mean", "share")
 	for _, k := range shown {
-		fmt.Fprintf(b, kernelRow, columns, shorten(k.Name, columns), grouped(k.Calls), duration(k.TotalNS), duration(k.MeanNS), percent(k.Share))
+		fmt.Fprintf(b, kernelRow, columns, shorten(line(k.Name), columns), grouped(k.Calls), duration(k.TotalNS), duration(k.MeanNS), percent(k.Share))
 	}
 	if rest := kernels[len(shown):]; len(rest) > 0 {
 		var sum KernelTotal
@@ -132,16 +139,16 @@ func printCompleteness(b *bytes.Buffer, c *timeline.Completeness, said map[strin
 	default:
 		b.WriteString("  unknown whether it is complete:\n")
 	}
-	for _, line := range slices.Concat(a.Lost, a.Maybe) {
-		fmt.Fprintf(b, "  - %s\n", line)
+	for _, text := range slices.Concat(a.Lost, a.Maybe) {
+		fmt.Fprintf(b, "  - %s\n", line(text))
 	}
-	for _, line := range a.Notes {
-		fmt.Fprintf(b, "  note: %s\n", line)
+	for _, text := range a.Notes {
+		fmt.Fprintf(b, "  note: %s\n", line(text))
 	}
 	for _, d := range c.Diagnoses {
 		if !said[d] {
 			said[d] = true
-			fmt.Fprintf(b, "  note: %s\n", d)
+			fmt.Fprintf(b, "  note: %s\n", line(d))
 		}
 	}
 }

@@ -44,8 +44,11 @@ func FromSpool(path string, o Options) (*Result, error) {
 	if o.Output, err = checkOutput(o.Output, o.NoClobber); err != nil {
 		return r, err
 	}
-	f := &finisher{options: &o, dir: dir, result: r}
-	if err := f.report(f.writeAll(spools)); err != nil {
+	// A file that was asked for by name has to be a spool.
+	f := &finisher{options: &o, dir: dir, result: r, strict: !st.IsDir()}
+	failed := f.writeAll(spools)
+	r.Summary.Stale = stale(o.Output, r.Summary.Traces)
+	if err := f.report(failed); err != nil {
 		return r, err
 	}
 	r.ExitCode = 0

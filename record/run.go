@@ -101,12 +101,12 @@ func keepSpools(r *Result, dir, output string) string {
 	// Removing it fails where there is something in it, such as a log.
 	if os.Remove(dir) != nil {
 		r.SpoolDir = dir
-		return "nothing was recorded; the spool folder " + dir + " is kept"
+		return "nothing was recorded; the spool folder " + line(dir) + " is kept"
 	}
 	return "nothing was recorded"
 }
 
 // kept says where a spool is and what can be done with it.
 func kept(dir, output string) string {
-	return fmt.Sprintf("the spool is kept in %s; `flagos-trace import spool -o %s %s` makes the trace of it", dir, output, dir)
+	return fmt.Sprintf("the spool is kept in %s; `flagos-trace import spool -o %s %s` makes the trace of it", line(dir), shellWord(output), shellWord(dir))
 }

@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,7 +102,7 @@ func TestSpeaksOnStderr(t *testing.T) {
 	if out.String() != "hello\n" {
 		t.Errorf("stdout: %q", out.String())
 	}
-	for _, want := range []string{"echo exited with 0", "trace.json.gz", "no process initialised"} {
+	for _, want := range []string{"echo exited with 0", "trace.json.gz", "no process had initialised", "another user"} {
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("stderr lacks %q:\n%s", want, errs.String())
 		}
@@ -193,6 +194,7 @@ func TestRefusals(t *testing.T) {
 		{"spool folder", nil, map[string]any{"SpoolDir": filepath.Join(existing, "below")}, []string{"spool folder", "not a directory"}},
 		{"closed folder", nil, map[string]any{"Output": filepath.Join(closed, "t.json")}, []string{closed, "permission denied"}},
 		{"summary's folder", nil, map[string]any{"SummaryFile": filepath.Join(dir, "nowhere", "s.json")}, []string{"nowhere"}},
+		{"long name", nil, map[string]any{"Output": filepath.Join(dir, strings.Repeat("n", 245))}, []string{"too long"}},
 		{"API level", nil, map[string]any{"API": "some"}, []string{`"some"`, "minimal"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -323,22 +325,44 @@ func TestNoClobberLate(t *testing.T) {
 	}
 }
 
-// TestBrokenSpool: a failure of the recorder does not hide the program's status,
-// and the program's success does not hide the failure.
+// TestBrokenSpool: what cannot be read costs neither the program's status nor the
+// traces of others; it is told of, and kept where there is something in it.
 func TestBrokenSpool(t *testing.T) {
 	for _, c := range []struct {
-		exit string
-		want int
-	}{{"0", ExitFailure}, {"9", 9}} {
-		dir := t.TempDir()
-		cmd := recorder(t, dir, nil, "sh", "-c", "echo junk > $FLAGOS_TRACE_DIR/17.1.spool; exit "+c.exit)
-		text, err := cmd.CombinedOutput()
-		if got := status(t, err); got != c.want {
-			t.Errorf("status %d, want %d", got, c.want)
-		}
-		kept, _ := filepath.Glob(filepath.Join(dir, ".flagos-trace-*", "17.1.spool"))
-		if len(kept) != 1 || !strings.Contains(string(text), filepath.Dir(kept[0])) || !strings.Contains(string(text), "17") {
-			t.Errorf("kept %v; said:\n%s", kept, text)
+		name, make string
+		kept       bool
+		want       []string
+	}{
+		{"foreign", "echo a text of some length, and no spool > $D/17.1.spool", true, []string{"INCOMPLETE", "process 17 left no readable spool", "not a spool file"}},
+		{"empty", ": > $D/17.1.spool", false, []string{"unknown whether", "process 17 ended before it had recorded anything"}},
+		{"cut in its preface", "printf 'FL' > $D/17.1.spool", true, []string{"INCOMPLETE", "process 17 left no readable spool", "2 B at the end"}},
+	} {
+		for _, status9 := range []int{0, 9} {
+			dir := t.TempDir()
+			cmd := recorder(t, dir, nil, "sh", "-c", fmt.Sprintf("D=$FLAGOS_TRACE_DIR; %s; exit %d", c.make, status9))
+			text, err := cmd.CombinedOutput()
+			if got := status(t, err); got != status9 {
+				t.Errorf("%s: status %d, want %d\n%s", c.name, got, status9, text)
+			}
+			for _, w := range c.want {
+				if !strings.Contains(string(text), w) {
+					t.Errorf("%s: said nothing of %q:\n%s", c.name, w, text)
+				}
+			}
+			kept, _ := filepath.Glob(filepath.Join(dir, ".flagos-trace-*", "17.1.spool"))
+			if (len(kept) == 1) != c.kept || c.kept && !strings.Contains(string(text), filepath.Dir(kept[0])) {
+				t.Errorf("%s: kept %v; said:\n%s", c.name, kept, text)
+			}
+			if left := names(t, dir); !c.kept && !slices.Equal(left, []string{"trace.json.gz"}) {
+				t.Errorf("%s: left over: %v", c.name, left)
+			}
+			if !c.kept {
+				continue
+			}
+			// Asked for by name it has to be a spool.
+			if _, err := FromSpool(kept[0], Options{Output: filepath.Join(dir, "again.json")}); err == nil {
+				t.Errorf("%s: import takes it", c.name)
+			}
 		}
 	}
 }

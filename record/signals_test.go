@@ -116,6 +116,32 @@ func TestIgnoredStaysIgnored(t *testing.T) {
 	}
 }
 
+// under has a shell prepare the ground for a command.
+func under(cmd *exec.Cmd, script string) *exec.Cmd {
+	shell := exec.Command("bash", append([]string{"-c", script, cmd.Path}, cmd.Args[1:]...)...)
+	shell.Env, shell.Dir = cmd.Env, cmd.Dir
+	return shell
+}
+
+// TestInherited: what the help text says is handed on is, and what it says is not
+// is not.
+func TestInherited(t *testing.T) {
+	for _, c := range []struct{ name, setting, show, want string }{
+		{"stop signals", `trap "" TSTP TTIN TTOU CONT`, "kill -TSTP $$; kill -TTIN $$; kill -TTOU $$; echo alive", "alive\n"},
+		{"limit of open files", "ulimit -Sn 100", "ulimit -Sn", "100\n"},
+		{"an open file", "exec 7<<<text", "cat <&7", "text\n"},
+		{"SIGPIPE, ignored", `trap "" PIPE`, "(sleep 0.1; kill -PIPE $BASHPID; echo alive); true", ""},
+		{"SIGTERM, ignored", `trap "" TERM`, "(kill -TERM $BASHPID; echo alive); true", ""},
+		{"closed input", "exec <&-", "readlink /proc/$$/fd/0", "/dev/null\n"},
+	} {
+		cmd := under(recorder(t, t.TempDir(), map[string]any{"Quiet": true}, "bash", "-c", c.show), c.setting+`; exec "$0" "$@"`)
+		out, err := cmd.Output()
+		if err != nil || string(out) != c.want {
+			t.Errorf("%s: %q, %v; want %q", c.name, out, err, c.want)
+		}
+	}
+}
+
 // pty opens a pseudo terminal.
 func pty(t *testing.T) (master, tty *os.File) {
 	t.Helper()

@@ -66,17 +66,18 @@ func (f spoolFile) alive() bool {
 // outputs returns the file name of each spool's trace: output itself for a
 // single one and for the program's own (main is its pid), else output with the
 // pid before ".json". Where a pid was used twice the start time is added. A pipe
-// or a device takes all of them.
-func outputs(output string, spools []spoolFile, main int) []string {
+// or a device takes all of them. used holds the names given away so far, to which
+// these are added.
+func outputs(output string, spools []spoolFile, main int, used map[string]bool) []string {
 	names := make([]string, len(spools))
-	used := map[string]bool{}
+	several := len(spools)+len(used) > 1
 	for i, s := range spools {
 		name := output
 		if outfile.IsStream(output) {
-			names[i] = name
+			names[i], used[name] = name, true
 			continue
 		}
-		if len(spools) > 1 && (s.pid != main || used[output]) {
+		if several && (s.pid != main || used[output]) {
 			name = insert(output, strconv.Itoa(s.pid))
 		}
 		if used[name] {

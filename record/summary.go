@@ -21,6 +21,9 @@ type Summary struct {
 	// Idle are processes that initialised the device's driver, did nothing with
 	// it, and have no trace.
 	Idle []Idle `json:"idle,omitempty"`
+	// LeftBehind are processes that still run after the traces were written and
+	// never used the device: the agent has no place to record into any more.
+	LeftBehind []Idle `json:"left_behind,omitempty"`
 	// Stale is the file that Options.Output names, where it is there and none of
 	// these traces is in it: it is of an earlier run.
 	Stale    string   `json:"stale,omitempty"`
@@ -43,6 +46,9 @@ type TraceSummary struct {
 	Events   map[string]uint64 `json:"events"`
 	Kernels  []KernelTotal     `json:"kernels"` // the longest first
 	Devices  []DeviceBusy      `json:"devices"`
+	// InvalidText counts the strings and argument lists in which bytes that are
+	// not UTF-8 were replaced, or text that is not JSON was mended.
+	InvalidText uint64 `json:"invalid_text,omitempty"`
 	// Verdict is that of the completeness record; absent without one.
 	Verdict      timeline.Verdict       `json:"verdict,omitempty"`
 	Completeness *timeline.Completeness `json:"completeness,omitempty"`

@@ -192,7 +192,7 @@ func TestOutputs(t *testing.T) {
 		{"t.json", []spoolFile{s(2, 1), s(2, 5)}, 2, []string{"t.json", "t.2.json"}},
 		{"/dev/null", []spoolFile{s(1, 1), s(2, 1)}, 7, []string{"/dev/null", "/dev/null"}},
 	} {
-		if got := outputs(c.output, c.spools, c.main); !slices.Equal(got, c.want) {
+		if got := outputs(c.output, c.spools, c.main, map[string]bool{}); !slices.Equal(got, c.want) {
 			t.Errorf("%s %v: %v, want %v", c.output, c.spools, got, c.want)
 		}
 	}

@@ -131,7 +131,7 @@ func counted(n uint64, reason string) string {
 }
 
 // plurals finds the first noun of a text that follows a count.
-var plurals = regexp.MustCompile(`\b(record|call|span|kernel|id|event|buffer|frame|write|end)s\b`)
+var plurals = regexp.MustCompile(`\b(record|text|call|span|kernel|id|event|buffer|frame|write|end)s\b`)
 
 // plural puts a count before a text in the plural, and its first noun into the
 // singular where the count is one.

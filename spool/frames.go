@@ -26,8 +26,11 @@ const (
 	// TypeLoss is JSON of Loss: something is known to be missing. A TypeDiagnosis
 	// with the same text may stand beside it, for readers that do not know it.
 	TypeLoss Type = 15
+	// TypeRequested is JSON of []string: the activity kinds enabled, by name, as of
+	// the last time the tracer was armed; it replaces the header's.
+	TypeRequested Type = 16
 
-	maxType = TypeLoss
+	maxType = TypeRequested
 )
 
 // Loss says that something is missing whose amount is not known.
@@ -43,6 +46,8 @@ const (
 	LossMemory = "no_memory"          // there was no memory for buffers
 	LossFlush  = "flush_failed"       // the library refused to hand over records
 	LossAgent  = "agent_failed"       // the agent stopped early
+	// LossMaxSize: the spool reached the size allowed, and buffers were left out.
+	LossMaxSize = "max_size"
 )
 
 // Header says who wrote the spool. Times are CLOCK_REALTIME nanoseconds.
@@ -52,11 +57,19 @@ type Header struct {
 	PPID      int                `json:"ppid"`
 	Process   string             `json:"process"` // base name of argv[0]
 	Host      string             `json:"host"`
-	StartNS   int64              `json:"start_ns"` // when the tracer was armed
+	StartNS   int64              `json:"start_ns"` // when the tracer was armed, or bound if Paused
 	Binding   tracer.BindingInfo `json:"binding"`
 	Options   tracer.Options     `json:"options"`
 	Requested []string           `json:"requested"` // activity kinds enabled, by name
 	Env       map[string]string  `json:"env"`       // RANK, LOCAL_RANK, WORLD_SIZE where set
+	// Paused: nothing was enabled at the start. What is recorded lies between
+	// TypeWindow frames.
+	Paused bool `json:"paused,omitempty"`
+	// Segment counts the files of a spool of which only the newest are kept, from
+	// 0; SegmentNS is when a later one was begun. What ended before is in earlier
+	// ones. Each segment repeats all but the buffers.
+	Segment   int   `json:"segment,omitempty"`
+	SegmentNS int64 `json:"segment_ns,omitempty"`
 }
 
 // Clock is one reading of the clocks, taken together. A clock that cannot be
@@ -97,6 +110,11 @@ type Counters struct {
 	WriteErrors uint64 `json:"write_errors"`
 	// BytesUnwritten counts buffer bytes lost that way.
 	BytesUnwritten uint64 `json:"bytes_unwritten"`
+	// BytesOverSize counts buffer bytes left out because the spool had the size
+	// allowed.
+	BytesOverSize uint64 `json:"bytes_over_max_size,omitempty"`
+	// RingDropped counts bytes of old segments that were removed as asked.
+	RingDropped uint64 `json:"ring_dropped_bytes,omitempty"`
 	Flushes        uint64 `json:"flushes"`
 	AgentCPUNS     int64  `json:"agent_cpu_ns"` // CPU time of the agent's own threads, ns
 }

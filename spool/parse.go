@@ -170,3 +170,6 @@ func (f Frame) Diagnosis() (string, error) {
 
 // Loss parses a TypeLoss frame.
 func (f Frame) Loss() (Loss, error) { return parseJSON[Loss](f, TypeLoss) }
+
+// Requested parses a TypeRequested frame.
+func (f Frame) Requested() ([]string, error) { return parseJSON[[]string](f, TypeRequested) }

@@ -36,6 +36,7 @@ type Writer struct {
 	again   bool
 	scratch []byte
 	iov     [][]byte
+	memory  *memory // nil unless segments are to follow
 }
 
 // Create makes a new spool at path, which must not exist (the error then
@@ -169,6 +170,9 @@ func (w *Writer) frame(t Type, parts ...[]byte) error {
 		}
 		return fmt.Errorf("spool %s: frame %d of type %d, %d bytes at offset %d: %w", w.path, seq, t, n, w.off, err)
 	}
+	if w.memory != nil {
+		w.memory.add(t, parts[0])
+	}
 	return nil
 }
 
@@ -261,6 +265,9 @@ func (w *Writer) Devices(d []tracer.Device) error { return w.json(TypeDevices, d
 
 // Binding appends what is known of the binding once the driver is initialised.
 func (w *Writer) Binding(b tracer.BindingInfo) error { return w.json(TypeBinding, b) }
+
+// Requested appends the activity kinds enabled, by name.
+func (w *Writer) Requested(kinds []string) error { return w.json(TypeRequested, kinds) }
 
 // Thread appends the name of a host thread.
 func (w *Writer) Thread(t Thread) error { return w.json(TypeThread, t) }

@@ -15,6 +15,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -176,6 +177,12 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s [--seconds N] [--load LIBRARY]... | --check LIBRARY\n", argv[0]);
         return USAGE;
     }
+    /* Ignored or blocked signals are inherited, and this one must come. */
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    signal(SIGALRM, SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
     alarm(seconds);
     if (check) {
         load(check);

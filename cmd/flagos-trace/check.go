@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flagos-ai/flagos-trace/cmd/flagos-trace/internal/tracecheck"
+	"github.com/flagos-ai/flagos-trace/record"
 )
 
 func newCheck() *cobra.Command {
@@ -75,24 +76,25 @@ func checkFile(w io.Writer, name string) (bool, error) {
 		report, err = tracecheck.Read(r)
 	}
 	var out bytes.Buffer
+	shown := record.Printable(name, false)
 	switch {
 	case errors.Is(err, tracecheck.ErrNotJSON), errors.Is(err, errCompressed):
-		fmt.Fprintf(&out, "%s: %v\n", name, err)
+		fmt.Fprintf(&out, "%s: %s\n", shown, record.Printable(err.Error(), false))
 	case err != nil:
 		return false, fmt.Errorf("%s: %w", name, err)
 	}
 	for _, f := range report.Findings {
-		fmt.Fprintf(&out, "%s: %s\n", name, f)
+		fmt.Fprintf(&out, "%s: %s\n", shown, record.Printable(fmt.Sprint(f), false))
 	}
 	if report.More > 0 {
-		fmt.Fprintf(&out, "%s: and %d more findings\n", name, report.More)
+		fmt.Fprintf(&out, "%s: and %s\n", shown, number(report.More, "more finding"))
 	}
 	ok := out.Len() == 0
 	if ok {
-		fmt.Fprintf(&out, "%s: ok, %d events, %d flows", name, report.Events, report.Flows)
+		fmt.Fprintf(&out, "%s: ok, %s, %s", shown, number(report.Events, "event"), number(report.Flows, "flow"))
 		var parts []string
 		for _, cat := range slices.Sorted(maps.Keys(report.Categories)) {
-			parts = append(parts, fmt.Sprintf("%d %s", report.Categories[cat], cat))
+			parts = append(parts, fmt.Sprintf("%d %s", report.Categories[cat], record.Printable(cat, false)))
 		}
 		if len(parts) > 0 {
 			fmt.Fprintf(&out, " (spans: %s)", strings.Join(parts, ", "))
@@ -101,6 +103,14 @@ func checkFile(w io.Writer, name string) (bool, error) {
 	}
 	_, err = w.Write(out.Bytes())
 	return ok, err
+}
+
+// number writes a count before a noun in the singular.
+func number(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // errCompressed means that the compressed data is not whole.

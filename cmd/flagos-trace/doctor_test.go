@@ -177,6 +177,55 @@ func TestDoctorTorch(t *testing.T) {
 	}
 }
 
+// TestProbe: the probe says where it is, ends by itself, and tells apart what
+// goes wrong.
+func TestProbe(t *testing.T) {
+	gpu := fakegpu.Get(t)
+	built = true
+	bin, err := build()
+	if err == nil {
+		err = buildProbe()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A driver that never comes back.
+	hangs := t.TempDir()
+	source := filepath.Join(hangs, "hang.c")
+	if err := os.WriteFile(source, []byte("#include <unistd.h>\nint cuInit(unsigned f) { for (;;) pause(); }\nint cuDriverGetVersion(int *v) { *v = 12080; return 0; }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("gcc", "-shared", "-fPIC", "-o", filepath.Join(hangs, "libcuda.so.1"), source)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	fake := gpu.LibraryPath(fakegpu.NoCUPTI)
+	for _, c := range []struct {
+		name, libraries string
+		env             string
+		args            []string
+		status          int // -1: a signal
+		want            string
+	}{
+		{"works", fake, "", nil, 0, "\ndone\tmemset 1\tmemcpy 2\n"},
+		{"hangs", hangs, "", []string{"--seconds", "1"}, -1, "step\tcuInit\n"},
+		{"call fails", fake, "FAKEGPU_INIT_RESULT=3", nil, 4, "error\tcuInit\t3\tCUDA_ERROR_NOT_INITIALIZED\t"},
+		{"no such library", fake, "", []string{"--load", "/none.so"}, 5, "unloadable\t/none.so\t"},
+		{"checked only", "", "", []string{"--check", filepath.Join(bin, "libflagos_trace.so")}, 0, "loaded\t"},
+		{"usage", fake, "", []string{"--seconds", "soon"}, 2, ""},
+	} {
+		cmd := exec.Command(filepath.Join(bin, "flagos-trace-probe"), c.args...)
+		cmd.Env = []string{"LD_LIBRARY_PATH=" + c.libraries, c.env}
+		out, _ := cmd.Output()
+		if got := cmd.ProcessState.ExitCode(); got != c.status || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s: status %d, want %d\n%s", c.name, got, c.status, out)
+		}
+		if c.status == -1 && !strings.HasSuffix(string(out), c.want) {
+			t.Errorf("%s: it was not there that it hung: %s", c.name, out)
+		}
+	}
+}
+
 func TestDoctorText(t *testing.T) {
 	var out, errs strings.Builder
 	status := run([]string{"doctor", "--no-probe"}, &out, &errs)

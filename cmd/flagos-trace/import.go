@@ -46,6 +46,7 @@ when flagos-trace itself was killed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.API, o.Compat, o.Output = tracer.APILevel(api), compat == "kineto", orStdout(o.Output)
 			o.Log, o.Width = cmd.ErrOrStderr(), width(os.Stderr)
+			defer onInterrupt(cmd)()
 			_, err := record.FromSpool(args[0], o)
 			return fail(err)
 		},
@@ -109,6 +110,7 @@ cuptiGetVersion gave it, and decides how records are laid out.
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.API, o.KinetoRows = tracer.APILevel(api), compat == "kineto"
+			defer onInterrupt(cmd)()
 			t, err := record.ImportCUPTI(o)
 			if err != nil {
 				return fail(err)
@@ -117,11 +119,12 @@ cuptiGetVersion gave it, and decides how records are laid out.
 			if compat == "kineto" {
 				format.Compat = chrome.CompatKineto
 			}
-			if _, err := chrome.WriteFile(output, t, format); err != nil {
+			stats, err := chrome.WriteFile(output, t, format)
+			if err != nil {
 				return fail(err)
 			}
 			one := record.Summarize(t)
-			one.File = output
+			one.File, one.InvalidText = output, stats.InvalidText
 			if st, err := os.Stat(output); err == nil {
 				one.Bytes = st.Size()
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flagos-ai/flagos-trace/internal/version"
+	"github.com/flagos-ai/flagos-trace/record"
 )
 
 // Exit statuses of every command. Those that only record has are described in
@@ -35,10 +36,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitOK
 	case !errors.As(err, &failed):
 		// Cobra's own errors are about the command line.
-		fmt.Fprintf(stderr, "%s: %v\nRun '%s --help' for usage.\n", cmd.CommandPath(), err, cmd.CommandPath())
+		fmt.Fprintf(stderr, "%s: %s\nRun '%s --help' for usage.\n", cmd.CommandPath(), record.Printable(err.Error(), true), cmd.CommandPath())
 		return exitUsage
 	case failed.err != nil:
-		fmt.Fprintf(stderr, "%s: %v\n", cmd.CommandPath(), failed.err)
+		fmt.Fprintf(stderr, "%s: %s\n", cmd.CommandPath(), record.Printable(failed.err.Error(), true))
 	}
 	return failed.status
 }
@@ -76,10 +77,11 @@ and writes the trace that torch.profiler would have written, without a change to
 the program. Open it in Perfetto (https://ui.perfetto.dev) or chrome://tracing.
 
 Exit status:
-  0    done
-  1    check: the trace breaks a rule; doctor: a recording would fail
-  2    the command line is wrong
-  125  flagos-trace itself failed
+  0      done
+  1      check: the trace breaks a rule; doctor: a recording would fail
+  2      the command line is wrong
+  125    flagos-trace itself failed
+  128+n  signal n ended it
 record passes on the program's own status; see flagos-trace record --help.`,
 		Example: `  flagos-trace record -- python train.py
   flagos-trace check trace.json.gz`,

@@ -51,6 +51,7 @@ This page is made from the help texts: ` + "`go test ./cmd/flagos-trace -update`
 | 126 | record | the command was found and could not be executed |
 | 127 | record | the command was not found |
 | 128+n | record | signal n killed the command, or flagos-trace while it wrote the trace |
+| 128+n | import | signal n ended it before the trace was written |
 | any other | record | the status of the command |
 
 A command may use these numbers, too: where it matters, look for the trace, or for
@@ -164,7 +165,7 @@ func TestCheckCommand(t *testing.T) {
 		want  int
 		text  string
 	}{
-		{"plain", []string{file("good.json", good, false)}, exitOK, "1 events, 0 flows (spans: 1 kernel)"},
+		{"plain", []string{file("good.json", good, false)}, exitOK, "1 event, 0 flows (spans: 1 kernel)"},
 		{"packed", []string{packed}, exitOK, "ok"},
 		{"packed under a plain name", []string{file("packed.json", good, true)}, exitOK, "ok"},
 		{"a rule", []string{packed, file("bad.json", `{"traceEvents":[{}]}`, false)}, exitFinding, "event 0: it has no ph"},

@@ -15,17 +15,27 @@ import (
 const recordLong = `Run a command and record what it does on the GPU.
 
 The agent, libflagos_trace.so, is loaded into every process that uses the GPU. It
-is looked for beside flagos-trace, then in ../lib, then in FLAGOS_TRACE_AGENT. The command's input, output, signals and exit status are its
-own; flagos-trace writes to stderr only, when the command has ended.
+is looked for beside flagos-trace, then in ../lib, then in FLAGOS_TRACE_AGENT. The
+command's input, output and exit status are its own; flagos-trace writes to stderr
+only, when the command has ended.
 
 The trace of the command itself, or of the only process that used the GPU, is in
 the file that -o names; each other process gives one with its id before ".json":
 trace.4711.json.gz. Processes that only asked for the GPU and never used it give
 none. A trace of an earlier run is replaced once the new one is complete.
 
+What a process that the command left behind records until the traces are written is
+written, too; the data of one that still records then is kept. Only processes of the
+user who runs flagos-trace can record: the folder for the data is private.
+
 SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on to the command. SIGINT and
 SIGQUIT are passed on unless they came from the terminal, which sends them to the
-command itself.
+command itself. The command inherits limits, open files and, of the signals that
+the caller ignores, SIGHUP, SIGINT, SIGTSTP, SIGTTIN, SIGTTOU and SIGCONT, and
+SIGQUIT where SIGINT is ignored, too. Not handed on as they were, since the Go runtime
+takes them over: other ignored signals (SIGPIPE, SIGTERM, SIGCHLD, SIGUSR1, ...) have
+their default effect in the command; of blocked signals those of faults and those
+passed on may be unblocked; standard input, output or error, if closed, is /dev/null.
 
 Exit status: that of the command, or
   2      the command line is wrong
@@ -37,7 +47,9 @@ Exit status: that of the command, or
 
 Environment:
   FLAGOS_TRACE_AGENT            the agent library to load, if none is installed with flagos-trace
-  FLAGOS_TRACE=debug            the agent writes a log into the spool folder, which is kept
+  FLAGOS_TRACE=debug            the agent writes a log for each process into the folder for the
+                                data (.flagos-trace-* beside the trace, or in --spool-dir), which
+                                is kept; a process that cannot write there logs into TMPDIR or /tmp
   FLAGOS_TRACE_EXIT_TIMEOUT_MS  how long the agent may hold up the end of a process
   FLAGOS_TRACER_LIBRARY         the vendor's library that the agent uses
   FLAGOS_CUPTI_LIBRARY          the same, for CUPTI only`

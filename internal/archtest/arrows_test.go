@@ -25,7 +25,7 @@ var layers = [][]string{
 var sideways = map[string][]string{
 	"chrome":            {"occupancy"},
 	"tracer/cupti/bind": {"tracer/cupti", "tracer/dl"},
-	"cmd/flagos-trace":  {"cmd/flagos-trace/internal/tracecheck"},
+	"cmd/flagos-trace":  {"cmd/flagos-trace/internal/tracecheck", "internal/outfile"},
 }
 
 // arrows lists, for each package, what it may import of this module.
