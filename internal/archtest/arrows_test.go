@@ -25,7 +25,7 @@ var layers = [][]string{
 var sideways = map[string][]string{
 	"chrome":            {"occupancy"},
 	"tracer/cupti/bind": {"tracer/cupti", "tracer/dl"},
-	"cmd/flagos-trace":  {"cmd/flagos-trace/internal/tracecheck", "internal/outfile"},
+	"cmd/flagos-trace":  {"cmd/flagos-trace/internal/tracecheck"},
 }
 
 // arrows lists, for each package, what it may import of this module.
@@ -47,7 +47,7 @@ var arrows = map[string][]string{
 	"record":            {"chrome", "correlate", "event", "host", "internal/outfile", "internal/version", "spool", "timeline", "tracer", "tracer/cupti"},
 	"doctor":            {"internal/version", "record", "timeline"},
 
-	"cmd/flagos-trace":                     {"chrome", "cmd/flagos-trace/internal/tracecheck", "doctor", "internal/version", "record", "timeline", "tracer"},
+	"cmd/flagos-trace":                     {"chrome", "cmd/flagos-trace/internal/tracecheck", "doctor", "internal/outfile", "internal/version", "record", "timeline", "tracer"},
 	"cmd/flagos-trace/internal/tracecheck": {},
 	"cmd/libflagos-trace":                  {"agent", "spool", "tracer", "tracer/cupti/bind"},
 
