@@ -29,6 +29,7 @@ type collector struct {
 	undecoded uint64 // bytes of buffers that never reached a decoder
 	threads   map[int64]string
 	diagnoses []string
+	gaps      *gapClock // between windows, nil without
 }
 
 func newCollector(origin string) *collector {
@@ -107,6 +108,9 @@ func (c *collector) finish(join correlate.Options) error {
 	rec.Spool.LostBytes += c.undecoded
 	if err := c.builder.Finish(join); err != nil {
 		return fmt.Errorf("%s: %w", c.origin, err)
+	}
+	if c.gaps != nil {
+		c.gaps.settle(rec)
 	}
 	if n := rec.Dropped[timeline.DropOtherClock]; n > 0 {
 		c.diagnose(c.times.unexplained(n, rec.Clock.Source))

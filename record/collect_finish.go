@@ -1,7 +1,6 @@
 package record
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -10,25 +9,6 @@ import (
 	"github.com/flagos-ai/flagos-trace/spool"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
-
-// window returns the span to record: what the program opened and closed through
-// the C API, else from arming the tracer to the end. A span that nobody closed
-// ends with what was recorded last.
-func (c *spoolCollector) window() timeline.Window {
-	w := timeline.Window{Start: c.header.StartNS, End: math.MaxInt64}
-	if c.end != nil {
-		w.End = c.end.NS
-	}
-	for i, m := range c.windows {
-		switch {
-		case i == 0 && m.Open:
-			w.Start = m.NS
-		case !m.Open && i == len(c.windows)-1:
-			w.End = m.NS
-		}
-	}
-	return w
-}
 
 // ownThreads returns the ids of the agent's own threads.
 func (c *spoolCollector) ownThreads() map[int64]bool {
@@ -86,7 +66,16 @@ func (c *spoolCollector) finish() (*timeline.Trace, error) {
 	if note != "" {
 		c.diagnose(note)
 	}
-	w := c.window()
+	list := c.windows()
+	if h.Paused && len(c.marks) == 0 {
+		c.diagnose("recording was never started: it was paused from the beginning")
+	}
+	c.notes(c.counters, len(list))
+	w := whole(list)
+	if len(list) > 1 {
+		c.gaps = &gapClock{Clock: clock, windows: list}
+		clock = c.gaps
+	}
 	if err := c.collector.finish(correlate.Options{
 		ThreadIDs: true, KinetoRows: c.o.KinetoRows, Clock: clock, Window: &w, OwnThreads: c.ownThreads(),
 	}); err != nil {

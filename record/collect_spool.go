@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/flagos-ai/flagos-trace/spool"
@@ -30,41 +31,75 @@ type CollectOptions struct {
 // CollectSpool reads one process's spool and joins it into a trace. What is
 // damaged in it is stepped over and counted in the trace's Completeness; an
 // error is returned only if the file cannot be read or has no header.
+//
+// Of a spool of segments path is the newest; those before it are read as well.
 func CollectSpool(path string, o CollectOptions) (*timeline.Trace, error) {
-	r, err := spool.Open(path)
+	files, err := spool.Segments(path)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	st, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	c := spoolCollector{collector: newCollector(path), o: o}
-	for {
-		f, err := r.Next()
-		if err == io.EOF {
-			break
+	// All are opened first: a process that still runs removes the oldest.
+	readers := make([]*spool.Reader, 0, len(files))
+	var size int64
+	for i, name := range files {
+		r, err := spool.Open(name)
+		if errors.Is(err, fs.ErrNotExist) && i < len(files)-1 {
+			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		if err := c.frame(f); err != nil {
+		defer r.Close()
+		readers = append(readers, r)
+		if st, err := os.Stat(name); err == nil {
+			size += st.Size()
+		}
+	}
+	c := spoolCollector{collector: newCollector(path), o: o}
+	c.rec.Spool = &timeline.SpoolCounts{Bytes: size}
+	for i, r := range readers {
+		c.next(i == 0)
+		if err := c.read(r); err != nil {
 			return nil, err
 		}
 	}
 	if !c.haveHeader {
 		return nil, fmt.Errorf("%s: %w", path, ErrNoHeader)
 	}
+	c.rec.Spool.Frames = c.frames
+	c.rec.Spool.BadFrames += c.bad
+	return c.finish()
+}
+
+// next prepares for a segment, which repeats what stood in those before it.
+func (c *spoolCollector) next(first bool) {
+	if !first {
+		c.marks, c.clocks.list, c.haveSegment = nil, nil, false
+	}
+}
+
+// read takes all frames of one file.
+func (c *spoolCollector) read(r *spool.Reader) error {
+	for {
+		f, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.frame(f); err != nil {
+			return err
+		}
+	}
 	damage := r.Damage()
 	torn, reason := r.Torn()
-	c.rec.Spool = &timeline.SpoolCounts{
-		Frames: c.frames, BadFrames: damage.Frames + damage.Missing + c.bad, TornBytes: torn, Bytes: st.Size(),
-	}
+	c.rec.Spool.BadFrames += damage.Frames + damage.Missing
+	c.rec.Spool.TornBytes += torn
 	if torn > 0 {
 		c.diagnose(fmt.Sprintf("the last %d bytes of the spool were cut: %s", torn, reason))
 	}
-	return c.finish()
+	return nil
 }
 
 // spoolCollector feeds a collector from the frames of a spool.
@@ -73,13 +108,17 @@ type spoolCollector struct {
 	o          CollectOptions
 	header     spool.Header
 	haveHeader bool
-	offsets    []uint32
-	haveOffs   bool
-	clocks     clockSamples
-	end        *spool.End
-	windows    []spool.Window
-	frames     uint64
-	bad        uint64 // frames that were whole and could not be parsed
+	// haveSegment: the header of the segment that is being read was seen.
+	haveSegment bool
+	offsets     []uint32
+	haveOffs    bool
+	clocks      clockSamples
+	end         *spool.End
+	marks       []spool.Window
+	counters    spool.Counters
+	oldest      int64 // when the oldest segment began, CLOCK_REALTIME ns
+	frames      uint64
+	bad         uint64 // frames that were whole and could not be parsed
 }
 
 // frame takes one frame. Frames that cannot be parsed are told of, counted and
@@ -108,9 +147,12 @@ func (c *spoolCollector) start(f spool.Frame) error {
 		return fmt.Errorf("%s: byte %d: %w", c.origin, f.Offset, err)
 	}
 	if c.haveHeader {
+		if !c.haveSegment { // of a later segment; within one it is damage
+			c.header.Segment, c.haveSegment = h.Segment, true
+		}
 		return nil
 	}
-	c.header, c.haveHeader = h, true
+	c.header, c.haveHeader, c.haveSegment, c.oldest = h, true, true, h.SegmentNS
 	level := c.o.API
 	if level == "" {
 		level = h.Options.API
@@ -138,6 +180,7 @@ func (c *spoolCollector) take(f spool.Frame) (err error) {
 	case spool.TypeCounters:
 		var n spool.Counters
 		if n, err = f.Counters(); err == nil {
+			c.counters = n
 			c.rec.Buffers = &timeline.BufferCounts{
 				Requested: n.BuffersRequested, Delivered: n.BuffersDelivered, Discarded: n.BuffersDiscarded, BytesDiscarded: n.BytesDiscarded,
 				RecordsDropped: n.RecordsDropped, WriteErrors: n.WriteErrors, BytesUnwritten: n.BytesUnwritten, AgentCPUNS: n.AgentCPUNS,
@@ -153,10 +196,15 @@ func (c *spoolCollector) take(f spool.Frame) (err error) {
 		if b, err = f.Binding(); err == nil {
 			c.binding = b
 		}
+	case spool.TypeRequested:
+		var kinds []string
+		if kinds, err = f.Requested(); err == nil {
+			c.header.Requested = kinds
+		}
 	case spool.TypeWindow:
 		var w spool.Window
 		if w, err = f.Window(); err == nil {
-			c.windows = append(c.windows, w)
+			c.marks = append(c.marks, w)
 		}
 	case spool.TypeEnd:
 		var e spool.End

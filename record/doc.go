@@ -9,8 +9,8 @@
 // CollectSpool and ImportCUPTI are the same last steps for files that exist
 // already.
 //
-// Rules it keeps: the program's standard streams, exit status and signals are
-// its own; the recorder speaks on Options.Log only, before the program starts
+// Rules it keeps: the program's standard streams and exit status are its own, and
+// signals are passed on; the recorder speaks on Options.Log only, before the program starts
 // and after it has ended; a spool is removed only when its trace is on disk.
 //
 // Traps:

@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -42,6 +43,7 @@ func childEnv(env []string, agent, dir string, o *Options) ([]string, error) {
 	if o.Sync {
 		set[envSync] = "1"
 	}
+	o.Limits.env(set)
 	// Kineto, too, reads "none" as nothing.
 	if held := lookup(env, envInject); held != "" && held != "none" {
 		switch {
@@ -65,7 +67,7 @@ func childEnv(env []string, agent, dir string, o *Options) ([]string, error) {
 			out = append(out, kv)
 		}
 	}
-	for _, key := range []string{envInject, envDir, envAPI, envSync, envChain} {
+	for _, key := range slices.Concat([]string{envInject, envDir, envAPI, envSync, envChain}, envLimits) {
 		if set[key] != "" {
 			out = append(out, key+"="+set[key])
 		}

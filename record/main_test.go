@@ -28,7 +28,13 @@ const roleVar = "RECORD_TEST_ROLE"
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleVar) {
 	case "":
-		os.Exit(m.Run())
+		status := m.Run()
+		if made {
+			if lib, err := stubAgent(); err == nil {
+				_ = os.RemoveAll(filepath.Dir(lib)) // it is in the temporary folder
+			}
+		}
+		os.Exit(status)
 	case "recorder":
 		beRecorder()
 	case "signals":
@@ -151,6 +157,9 @@ func leaveSpool(dir string, pid int, start uint64, records int) error {
 	return w.Close()
 }
 
+// made is whether stubAgent was called.
+var made bool
+
 var stubAgent = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "record-test-*")
 	if err != nil {
@@ -170,6 +179,7 @@ var stubAgent = sync.OnceValues(func() (string, error) {
 // agentStub returns a shared library that passes for the agent and does nothing.
 func agentStub(t *testing.T) string {
 	t.Helper()
+	made = true
 	lib, err := stubAgent()
 	if err != nil {
 		t.Fatal(err)

@@ -43,6 +43,7 @@ type Options struct {
 	KeepSpool bool            // keep the spool folder
 	SpoolDir  string          // where to make the spool folder; "" is beside Output
 	NoClobber bool            // fail rather than overwrite a trace
+	Limits
 	// SummaryFile is where the summary goes as JSON, "" for nowhere.
 	SummaryFile string
 

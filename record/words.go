@@ -38,6 +38,8 @@ var losses = map[string]string{
 	spool.LossMemory: "everything: there was no memory for buffers",
 	spool.LossFlush:  "records that the vendor's library did not hand over when it was asked to",
 	spool.LossAgent:  "the end of the recording: the agent failed",
+
+	spool.LossMaxSize: "what came after the data had the size allowed (--max-size)",
 }
 
 // loss puts a code into words.

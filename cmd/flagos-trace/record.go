@@ -19,6 +19,11 @@ is looked for beside flagos-trace, then in ../lib, then in FLAGOS_TRACE_AGENT. T
 command's input, output and exit status are its own; flagos-trace writes to stderr
 only, when the command has ended.
 
+A process can be recorded in part: --start-paused and flagos-trace ctl, --delay and
+--duration open and close windows, and the trace holds what lies wholly in one of
+them. Of --ring the last pieces are kept, a quarter of it each: the window begins with
+the oldest that is left.
+
 The trace of the command itself, or of the only process that used the GPU, is in
 the file that -o names; each other process gives one with its id before ".json":
 trace.4711.json.gz. Processes that only asked for the GPU and never used it give
@@ -58,6 +63,7 @@ func newRecord() *cobra.Command {
 	var o record.Options
 	var api, compat string
 	var noSync, quiet bool
+	var maxSize, ring string
 	cmd := &cobra.Command{
 		Use:   "record [flags] [--] command [argument...]",
 		Short: "Run a command and write a trace of its work on the GPU",
@@ -75,6 +81,9 @@ func newRecord() *cobra.Command {
 			}
 			if o.SummaryFile != "" && filepath.Clean(o.SummaryFile) == filepath.Clean(o.Output) {
 				return fmt.Errorf("--summary and -o are both %s", o.Output)
+			}
+			if err := parseLimits(&o.Limits, maxSize, ring); err != nil {
+				return err
 			}
 			return checkFormat(api, compat)
 		},
@@ -105,6 +114,11 @@ func newRecord() *cobra.Command {
 	f.BoolVar(&o.KeepSpool, "keep-spool", false, "keep that data after the trace is written")
 	f.BoolVar(&o.NoClobber, "no-clobber", false, "fail rather than replace a trace")
 	f.StringVar(&o.SummaryFile, "summary", "", "`file` to write the summary to, as JSON")
+	f.BoolVar(&o.Paused, "start-paused", false, "record nothing until flagos-trace ctl start")
+	f.DurationVar(&o.Delay, "delay", 0, "record nothing until so long a `time` (30s, 5m) after a process began to use the GPU")
+	f.DurationVar(&o.Duration, "duration", 0, "stop recording so long a `time` after it started, each time it does")
+	f.StringVar(&maxSize, "max-size", "", "`bytes` (512M, 2G) of data a process may record; what comes later is left out and counted")
+	f.StringVar(&ring, "ring", "", "keep only the last `time` (30s, 5m) or bytes (512M, 2G) of each process's data")
 	f.BoolVarP(&quiet, "quiet", "q", false, "print nothing unless flagos-trace itself fails")
 	return cmd
 }
