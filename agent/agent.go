@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/flagos-ai/flagos-trace/spool"
 	"github.com/flagos-ai/flagos-trace/tracer"
@@ -52,6 +53,9 @@ type Agent struct {
 	busy    atomic.Bool // a command of the C interface is under way
 	binding tracer.Binding
 	armed   atomic.Bool
+	sampler sampler // the flusher's, as schedule is
+	schedule
+	socket *listener // nil if there is none
 
 	mu       sync.Mutex // guards the two lists; never held across a call out
 	commands []*command
@@ -65,13 +69,18 @@ type Agent struct {
 	threads  [2]atomic.Int64 // ids of the threads, by Waiter
 	flushes  atomic.Uint64
 	cpu      [2]atomic.Int64 // CPU time of the threads, ns, by Waiter
-	dropped  atomic.Uint64   // records the library says it lost
+	control  atomic.Int64    // id of the thread that serves the socket
+	written  written
+	windows  atomic.Uint64 // opened by request
+	dropped  atomic.Uint64 // records the library says it lost
 	hasDrops atomic.Bool
 }
 
 // New returns an idle agent. It touches nothing.
 func New(shim Shim, getenv func(string) string, version string, candidates []Candidate) *Agent {
-	return &Agent{shim: shim, getenv: getenv, version: version, candidates: candidates}
+	a := &Agent{shim: shim, getenv: getenv, version: version, candidates: candidates}
+	a.sampler.agent = a
+	return a
 }
 
 // Inject starts recording, once, and then the library named by EnvChain. It is
@@ -94,7 +103,7 @@ func (a *Agent) begin(fds bool, short error) {
 			a.shim.ExitDone()
 			next = failed
 		}
-		a.shim.SetActive(next == running)
+		a.shim.SetActive(next == running && a.armed.Load())
 		a.state.Store(next)
 		a.begun.open()
 	}()
@@ -121,6 +130,7 @@ func (a *Agent) begin(fds bool, short error) {
 		armErr = a.arm()
 	}
 	h := self.header(a.version, a.shim.Clock().Realtime, a.cfg.options)
+	h.Paused = a.cfg.paused
 	if a.binding != nil {
 		h.Binding = a.binding.Info()
 		if d, ok := a.binding.(describer); ok {
@@ -137,7 +147,7 @@ func (a *Agent) begin(fds bool, short error) {
 		a.shim.ExitDone()
 		return
 	}
-	f := &spoolFile{w: w, agent: a}
+	f := newSpoolFile(a, w, h)
 	for _, n := range notes {
 		f.Diagnose(n)
 	}
@@ -155,13 +165,23 @@ func (a *Agent) begin(fds bool, short error) {
 		next = failed
 		return
 	}
-	a.armed.Store(true)
+	a.armed.Store(!a.cfg.paused)
+	a.begins(time.Now(), &a.cfg)
+	if a.socket, err = listen(a.cfg.dir, self); err != nil {
+		a.log.printf("%v: there is no control", err)
+		if a.cfg.paused && a.cfg.delay == 0 {
+			f.Diagnose(fmt.Sprintf("recording is paused and cannot be started from outside: %v", err))
+			f.pending()
+		}
+	}
 	next = running
 	go a.flusher()
 	go a.writer(f)
+	go a.controller()
 }
 
-// arm chooses a tracer and arms it: the first candidate that can be.
+// arm chooses a tracer and arms it: the first candidate that can be. Paused, the
+// first that can be bound is chosen, and nothing is called that records.
 func (a *Agent) arm() error {
 	var errs []error
 	for _, c := range a.candidates {
@@ -169,6 +189,9 @@ func (a *Agent) arm() error {
 		if err == nil {
 			a.log.printf("%s: bound %+v", c.Name, b.Info())
 			a.binding = b
+			if a.cfg.paused {
+				return nil
+			}
 			if err = b.Arm(a.shim, a.cfg.options); err == nil {
 				return nil
 			}
@@ -182,6 +205,8 @@ func (a *Agent) arm() error {
 	return errors.Join(errs...)
 }
 
+const spoolExt = ".spool"
+
 // createSpool makes <pid>.<start time>.spool in dir. A process that replaced
 // itself by exec has pid and start time in common with its predecessor, whose
 // spool stays; a number is then put behind.
@@ -191,7 +216,7 @@ func createSpool(dir string, p process, h spool.Header) (*spool.Writer, error) {
 		if n > 0 {
 			name = fmt.Sprintf("%s.%d", name, n)
 		}
-		w, err := spool.Create(filepath.Join(dir, name+".spool"), h)
+		w, err := spool.Create(filepath.Join(dir, name+spoolExt), h)
 		if err == nil || !errors.Is(err, fs.ErrExist) || n >= 1000 {
 			return w, err
 		}

@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -21,6 +22,12 @@ const (
 	EnvExitTimeout = "FLAGOS_TRACE_EXIT_TIMEOUT_MS" // how long exit may wait for the last records
 	EnvBufferSize  = "FLAGOS_TRACE_BUFFER_SIZE"     // bytes of an activity buffer
 	EnvBuffers     = "FLAGOS_TRACE_BUFFERS"         // number of activity buffers
+	EnvPaused      = "FLAGOS_TRACE_PAUSED"          // 1 enables nothing until a start
+	EnvDelay       = "FLAGOS_TRACE_DELAY_MS"        // the same, until so long after the injection
+	EnvDuration    = "FLAGOS_TRACE_DURATION_MS"     // a window ends by itself after so long
+	EnvMaxSize     = "FLAGOS_TRACE_MAX_SIZE"        // bytes of a spool, beyond which buffers are left out
+	EnvRingBytes   = "FLAGOS_TRACE_RING_BYTES"      // only about the last so many bytes are kept
+	EnvRing        = "FLAGOS_TRACE_RING_MS"         // only what was written in about the last so long is kept
 )
 
 const (
@@ -31,6 +38,9 @@ const (
 	maxBufferSize      = 32 << 20
 	maxBuffers         = 1024
 	maxExitTimeout     = time.Minute
+	minMaxSize         = 64 << 10
+	minRingBytes       = 256 << 10
+	maxMillis          = 366 * 24 * 3600 * 1000 // of delays and durations
 )
 
 // errDir says that the spool directory cannot be used.
@@ -45,6 +55,12 @@ type config struct {
 	exitTimeout time.Duration
 	bufferSize  int
 	buffers     int
+	paused      bool // nothing is armed at the injection
+	delay       time.Duration
+	duration    time.Duration // 0 is without limit, as in what follows
+	maxSize     int64
+	ringBytes   int64
+	ringTime    time.Duration
 	notes       []string // values that were not understood
 }
 
@@ -73,6 +89,13 @@ func configFrom(getenv func(string) string) config {
 	c.exitTimeout = time.Duration(c.number(getenv, EnvExitTimeout, int(defaultExitTimeout.Milliseconds()), 0, int(maxExitTimeout.Milliseconds()))) * time.Millisecond
 	c.bufferSize = c.number(getenv, EnvBufferSize, defaultBufferSize, minBufferSize, maxBufferSize) &^ 4095
 	c.buffers = c.number(getenv, EnvBuffers, defaultBuffers, 1, maxBuffers)
+	millis := func(name string) time.Duration {
+		return time.Duration(c.number(getenv, name, 0, 0, maxMillis)) * time.Millisecond
+	}
+	c.delay, c.duration, c.ringTime = millis(EnvDelay), millis(EnvDuration), millis(EnvRing)
+	c.maxSize = int64(c.number(getenv, EnvMaxSize, 0, minMaxSize, math.MaxInt))
+	c.ringBytes = int64(c.number(getenv, EnvRingBytes, 0, minRingBytes, math.MaxInt))
+	c.paused = c.delay > 0 || getenv(EnvPaused) != "" && c.onOff(getenv, EnvPaused)
 	return c
 }
 

@@ -27,6 +27,7 @@ type command struct {
 	do   func() (Code, func(*spoolFile)) // on the flusher; then, if not nil, on the writer
 	code Code
 	done latch
+	own  bool // nobody waits for it
 }
 
 func (c *command) answer(code Code) {
@@ -54,20 +55,24 @@ func (a *Agent) run(c *command) {
 	}()
 	failures := a.failures.Load()
 	code, then := c.do()
-	if then == nil {
-		a.busy.Store(false)
+	free := func() {
+		if !c.own {
+			a.busy.Store(false)
+		}
 		c.answer(code)
+	}
+	if then == nil {
+		free()
 		return
 	}
-	// There is one command at a time, so this needs no bound.
+	// There are two commands at a time at most, so this needs no bound.
 	a.enqueue(func(f *spoolFile) {
 		then(f)
 		f.pending()
 		if code == OK && a.failures.Load() != failures {
 			code = Failed
 		}
-		a.busy.Store(false)
-		c.answer(code)
+		free()
 	}, math.MaxInt)
 }
 
@@ -115,50 +120,74 @@ func (a *Agent) Start() Code {
 			return Timeout
 		}
 	}
-	return a.ask(deadline, func() (Code, func(*spoolFile)) {
-		a.handBack()
-		var err error
-		a.vendor(func() { err = a.binding.Arm(a.shim, a.cfg.options) })
-		if d, ok := a.binding.(describer); ok {
-			for _, n := range d.Diagnoses() {
-				a.diagnose(n)
-			}
-		}
-		if err != nil {
-			a.diagnose(fmt.Sprintf("starting: %v", err))
-			return Failed, nil
-		}
-		a.armed.Store(true)
-		return OK, a.window(true)
-	})
+	return a.ask(deadline, a.start)
 }
 
 // Stop fetches all records, closes the recording window and disarms.
-func (a *Agent) Stop() Code {
-	return a.ask(time.Time{}, func() (Code, func(*spoolFile)) {
-		code := OK
-		if err := a.flush(true); err != nil {
-			a.lose(spool.LossFlush, fmt.Sprintf("flushing: %v", err))
-			code = Failed
-		}
-		then := a.window(false)
-		if err := a.disarm(); err != nil {
-			a.diagnose(fmt.Sprintf("stopping: %v", err))
-			code = Failed
-		}
-		a.armed.Store(false)
-		return code, then
-	})
-}
+func (a *Agent) Stop() Code { return a.ask(time.Time{}, a.stop) }
 
 // Flush fetches finished records.
-func (a *Agent) Flush() Code {
-	return a.ask(time.Time{}, func() (Code, func(*spoolFile)) {
-		if a.flush(false) != nil {
-			return Failed, nil
+func (a *Agent) Flush() Code { return a.ask(time.Time{}, a.fetch) }
+
+// start is done on the flusher, as the others are.
+func (a *Agent) start() (Code, func(*spoolFile)) {
+	a.handBack()
+	var err error
+	a.vendor(func() { err = a.binding.Arm(a.shim, a.cfg.options) })
+	var requested []string
+	if d, ok := a.binding.(describer); ok {
+		for _, n := range d.Diagnoses() {
+			a.diagnose(n)
 		}
-		return OK, func(*spoolFile) {}
-	})
+		requested = d.Requested()
+	}
+	if err != nil {
+		a.diagnose(fmt.Sprintf("starting: %v", err))
+		return Failed, nil
+	}
+	a.armed.Store(true)
+	a.shim.SetActive(true)
+	a.started(time.Now())
+	a.windows.Add(1)
+	then := a.window(true)
+	return OK, func(f *spoolFile) {
+		if requested != nil {
+			f.do(f.w.Requested(requested))
+		}
+		then(f)
+	}
+}
+
+func (a *Agent) stop() (Code, func(*spoolFile)) {
+	code := OK
+	if err := a.flush(true); err != nil {
+		a.lose(spool.LossFlush, fmt.Sprintf("flushing: %v", err))
+		code = Failed
+	}
+	then := a.window(false)
+	// Nothing is asked for while the agent sleeps.
+	if a.armed.Load() {
+		a.sampler.sample()
+		a.sampler.askDevices()
+	}
+	a.shim.SetActive(false)
+	if err := a.disarm(); err != nil {
+		a.diagnose(fmt.Sprintf("stopping: %v", err))
+		code = Failed
+	}
+	a.armed.Store(false)
+	a.stopped()
+	return code, func(f *spoolFile) {
+		then(f)
+		f.counters()
+	}
+}
+
+func (a *Agent) fetch() (Code, func(*spoolFile)) {
+	if a.flush(false) != nil {
+		return Failed, nil
+	}
+	return OK, func(f *spoolFile) { f.publish() }
 }
 
 func (a *Agent) window(open bool) func(*spoolFile) {

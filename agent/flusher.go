@@ -37,22 +37,27 @@ func (a *Agent) flusher() {
 	a.shim.Quiet(spool.OwnThreadPrefix + "flush")
 	a.threads[Flusher].Store(int64(unix.Gettid()))
 	cpu := threadCPU() // the thread may have had another life before
-	s := sampler{agent: a}
+	s := &a.sampler
 	orphan := false
 	lastFlush, lastSample := time.Now(), time.Now()
 	for {
-		a.shim.Wait(Flusher, flushEvery)
+		a.shim.Wait(Flusher, a.nap(flushEvery))
 		a.shim.RegisterExit()
 		if a.state.Load() == failed { // the writer is
 			a.abandon()
 			return
 		}
 		if a.shim.Exiting() {
-			a.finalFlush(&s, cpu)
+			a.finalFlush(s, cpu)
 			return
 		}
 		for _, c := range a.take() {
 			a.run(c)
+		}
+		a.timed()
+		if !a.armed.Load() {
+			a.cpu[Flusher].Store(threadCPU() - cpu)
+			continue
 		}
 		if now := time.Now(); now.Sub(lastFlush) >= flushEvery-time.Millisecond {
 			lastFlush = now
@@ -214,7 +219,7 @@ func jumped(before, after, elapsed int64) bool {
 // none was.
 func (s *sampler) askDevices() {
 	a := s.agent
-	if s.devices || s.tries >= deviceTries || a.shim.Counts().Requested == 0 && !a.shim.Exiting() {
+	if s.devices || s.tries >= deviceTries || a.shim.Counts().Requested == 0 && (!a.shim.Exiting() || !a.armed.Load()) {
 		return
 	}
 	s.tries++

@@ -35,7 +35,8 @@ func (a *Agent) orphaned() bool {
 		return false
 	}
 	for _, tid := range tids {
-		if tid == pid || a.own.tids[tid] || int64(tid) == a.threads[Flusher].Load() || int64(tid) == a.threads[Writer].Load() {
+		if tid == pid || a.own.tids[tid] || int64(tid) == a.threads[Flusher].Load() || int64(tid) == a.threads[Writer].Load() ||
+			int64(tid) == a.control.Load() {
 			continue
 		}
 		status, err := guest.ReadFile("/proc/self/task/" + strconv.Itoa(tid) + "/status")

@@ -15,12 +15,12 @@ import (
 
 const (
 	// needFDs is how many descriptors the agent may hold at a time: spool, pipe,
-	// log, and one for reading /proc, with one to spare.
-	needFDs = 6
+	// log, socket, connection, and one for reading /proc, with two to spare.
+	needFDs = 9
 	// spareThreads is how many threads are made at the beginning: one for each of
-	// the agent's two, for each of the two that run Go code meanwhile, and for
+	// the agent's three, for each of the two that run Go code meanwhile, and for
 	// calls that come in.
-	spareThreads = 8
+	spareThreads = 9
 )
 
 // errThreads: the Go runtime ends a process in which it cannot make a thread, so

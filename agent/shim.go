@@ -13,7 +13,7 @@ type Shim interface {
 	// Open maps the buffer pool and registers the exit handler; false means that
 	// there is no pool and everything will be discarded.
 	Open(blockBytes, blocks int, exitTimeout time.Duration) bool
-	// SetActive tells the C interface whether records are taken.
+	// SetActive tells the C interface whether records are taken: while armed.
 	SetActive(bool)
 	// SetForced marks the buffers completed from now on as forced out.
 	SetForced(bool)

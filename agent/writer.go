@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/flagos-ai/flagos-trace/spool"
@@ -20,9 +21,9 @@ func (a *Agent) writer(f *spoolFile) {
 	cpu := threadCPU()
 	threads := newThreadNames()
 	threads.scan(f, false)
-	last := time.Now()
+	last, counted := time.Now(), time.Time{}
 	for {
-		a.shim.Wait(Writer, sampleEvery)
+		a.shim.Wait(Writer, a.rest(sampleEvery))
 		if a.state.Load() == failed { // the flusher is
 			a.work(f)
 			threads.scan(f, true)
@@ -40,7 +41,10 @@ func (a *Agent) writer(f *spoolFile) {
 		if now := time.Now(); now.Sub(last) >= sampleEvery {
 			last = now
 			threads.scan(f, false)
-			f.counters()
+			if !f.full() || now.Sub(counted) >= fullEvery {
+				counted = now
+				f.counters()
+			}
 		}
 		a.cpu[Writer].Store(threadCPU() - cpu)
 	}
@@ -70,6 +74,7 @@ func (a *Agent) work(f *spoolFile) (buffers bool) {
 		f.Diagnose(fmt.Sprintf("the spool could not be written to for a long time: %d clock samples and messages were given up", unposted))
 	}
 	f.pending()
+	f.publish()
 	return buffers
 }
 
@@ -120,6 +125,7 @@ func (a *Agent) finish(f *spoolFile, threads *threadNames, cpu int64) {
 	threads.scan(f, true)
 	a.cpu[Writer].Store(threadCPU() - cpu)
 	f.end("exit", flushed)
+	a.socket.remove()
 	a.state.Store(inert)
 	a.shim.SetActive(false)
 	a.shim.ExitDone()
@@ -132,6 +138,7 @@ type spoolFile struct {
 	w         *spool.Writer
 	agent     *Agent
 	unwritten uint64 // bytes of buffers
+	bounds
 
 	names     []spool.Name
 	nameBytes int
@@ -235,7 +242,11 @@ func (f *spoolFile) do(err error) bool {
 	return err == nil
 }
 
-func (f *spoolFile) clock(c spool.Clock) { f.do(f.w.Clock(c)) }
+func (f *spoolFile) clock(c spool.Clock) {
+	if !f.full() || f.last {
+		f.do(f.w.Clock(c))
+	}
+}
 
 // pending writes what was found, and keeps what could not be written.
 func (f *spoolFile) pending() {
@@ -264,6 +275,9 @@ func (f *spoolFile) say(room int) {
 
 // buffer inspects and writes one buffer.
 func (f *spoolFile) buffer(b Block) {
+	if !f.makeRoom(len(b.Data)) {
+		return
+	}
 	f.hasOffs = false
 	if err := f.agent.binding.Inspect(b.Data, f); err != nil {
 		f.Diagnose(err.Error())
@@ -275,19 +289,41 @@ func (f *spoolFile) buffer(b Block) {
 }
 
 func (f *spoolFile) counters() {
-	a := f.agent
-	n := a.shim.Counts()
+	f.publish()
+	f.do(f.w.Counters(f.agent.counters()))
+}
+
+// written is what the writer tells other threads of the spool.
+type written struct {
+	path                                     atomic.Pointer[string]
+	size                                     atomic.Int64
+	errors, unwritten, overSize, ringDropped atomic.Uint64
+}
+
+func (f *spoolFile) publish() {
+	w := &f.agent.written
+	w.size.Store(f.older + f.w.Size())
+	w.errors.Store(f.w.Errors())
+	w.unwritten.Store(f.unwritten)
+	w.overSize.Store(f.overSize)
+	w.ringDropped.Store(f.ringDropped)
+}
+
+// counters returns the totals; any thread may ask.
+func (a *Agent) counters() spool.Counters {
+	n, w := a.shim.Counts(), &a.written
 	c := spool.Counters{
 		BuffersRequested: n.Requested, BuffersDelivered: n.Delivered, BuffersDiscarded: n.Discarded,
 		BytesDiscarded: n.DiscardedBytes, BuffersForeign: n.Foreign,
-		WriteErrors: f.w.Errors(), BytesUnwritten: f.unwritten, Flushes: a.flushes.Load(),
+		WriteErrors: w.errors.Load(), BytesUnwritten: w.unwritten.Load(), Flushes: a.flushes.Load(),
+		BytesOverSize: w.overSize.Load(), RingDropped: w.ringDropped.Load(),
 		AgentCPUNS: a.cpu[Flusher].Load() + a.cpu[Writer].Load(),
 	}
 	if a.hasDrops.Load() {
 		d := a.dropped.Load()
 		c.RecordsDropped = &d
 	}
-	f.do(f.w.Counters(c))
+	return c
 }
 
 // reserveTexts is how much of the room held back messages may take, bytes.

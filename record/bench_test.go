@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/flagos-ai/flagos-trace/chrome"
+	"github.com/flagos-ai/flagos-trace/merge"
 	"github.com/flagos-ai/flagos-trace/spool"
 	"github.com/flagos-ai/flagos-trace/tracer"
 )
@@ -102,4 +103,42 @@ func BenchmarkSpoolToTrace(b *testing.B) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	b.ReportMetric(float64(m.Sys)/(1<<20), "MB-from-system")
+}
+
+// BenchmarkMerge shows what memoryPerByte is taken from: the memory of two traces
+// and of the one made of them, for each byte of their spools.
+func BenchmarkMerge(b *testing.B) {
+	dir := b.TempDir()
+	var bytes int64
+	var paths []string
+	for _, pid := range []string{"1", "2"} {
+		path := filepath.Join(dir, pid+".1"+spoolExt)
+		syntheticSpool(b, path, 200_000)
+		st, err := os.Stat(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		bytes, paths = bytes+st.Size(), append(paths, path)
+	}
+	for b.Loop() {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		var parts []merge.Part
+		for _, path := range paths {
+			t, err := CollectSpool(path, CollectOptions{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			parts = append(parts, merge.Part{Trace: t})
+		}
+		all, err := merge.Traces(parts)
+		if err != nil {
+			b.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		b.ReportMetric(float64(after.Sys)/float64(bytes), "sys-B/B")
+		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(bytes), "heap-B/B")
+		runtime.KeepAlive(all)
+	}
 }

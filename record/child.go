@@ -18,11 +18,14 @@ type ended struct {
 	signal     string // "SIGKILL"; "" if it exited
 	status     int    // what a shell would say: code, or 128+signal
 	start, end time.Time
+	// killed says why the recorder killed the program; "" if it did not.
+	killed string
 }
 
-// runChild starts the program, passes signals on while it lives, and waits for
-// its end. With an error the status says why it was not started.
-func runChild(o *Options, env []string, sigs *signals) (ended, error) {
+// runChild starts the program, tells started its id, passes signals on while it
+// lives, and waits for its end. With an error the status says why it was not
+// started.
+func runChild(o *Options, env []string, sigs *signals, started func(pid int)) (ended, error) {
 	var e ended
 	path, err := lookPath(o.Command[0], lookup(env, "PATH"))
 	if err != nil {
@@ -42,10 +45,11 @@ func runChild(o *Options, env []string, sigs *signals) (ended, error) {
 		return e, fmt.Errorf("cannot run the command: %w", err)
 	}
 	e.pid = p.Pid
-	stop := sigs.forwardTo(p)
+	started(p.Pid)
+	stop := sigs.forwardTo(p, o.KillAfter)
 	state, err := p.Wait()
-	stop()
 	e.end = time.Now()
+	killed := stop()
 	if err != nil {
 		e.status = ExitFailure
 		return e, fmt.Errorf("cannot wait for process %d: %w", p.Pid, err)
@@ -53,6 +57,9 @@ func runChild(o *Options, env []string, sigs *signals) (ended, error) {
 	ws := state.Sys().(syscall.WaitStatus)
 	if ws.Signaled() {
 		e.signal = unix.SignalName(ws.Signal())
+		if ws.Signal() == unix.SIGKILL {
+			e.killed = killed
+		}
 		e.status = 128 + int(ws.Signal())
 	} else {
 		e.code = ws.ExitStatus()
@@ -94,16 +101,28 @@ func (s *signals) close() { signal.Stop(s.ch) }
 // forwardTo passes signals on to p until the function it returns is called.
 // Signals that came before p was started are passed on, too. SIGTSTP, SIGCONT
 // and the like are left alone: the terminal sends them to the whole process
-// group, and recorder and program stop and go on together.
-func (s *signals) forwardTo(p *os.Process) (stop func()) {
+// group, and recorder and program stop and go on together. The first SIGTERM or
+// SIGINT, passed on or had from the terminal, starts the time killAfter (0: none)
+// at whose end p is killed; stop says so.
+func (s *signals) forwardTo(p *os.Process, killAfter time.Duration) (stop func() (killed string)) {
 	quit, done := make(chan struct{}), make(chan struct{})
+	var killed string
 	go func() {
 		defer close(done)
+		var due <-chan time.Time
+		var asked string
 		for {
 			select {
 			case <-quit:
 				return
+			case <-due:
+				if p.Kill() == nil {
+					killed = fmt.Sprintf("it was killed by flagos-trace since it still ran %v after %s (--kill-after)", killAfter, asked)
+				}
 			case sig := <-s.ch:
+				if n, ok := sig.(unix.Signal); ok && killAfter > 0 && due == nil && (n == unix.SIGTERM || n == unix.SIGINT) {
+					asked, due = unix.SignalName(n), time.After(killAfter)
+				}
 				if (sig == unix.SIGINT || sig == unix.SIGQUIT) && inForeground() {
 					continue
 				}
@@ -112,7 +131,7 @@ func (s *signals) forwardTo(p *os.Process) (stop func()) {
 			}
 		}
 	}()
-	return func() { close(quit); <-done }
+	return func() string { close(quit); <-done; return killed }
 }
 
 // inForeground reports whether the recorder's process group has the terminal.

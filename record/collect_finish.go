@@ -61,13 +61,16 @@ func (c *spoolCollector) finish() (*timeline.Trace, error) {
 	if rec.Ended != timeline.EndUnavailable {
 		c.checkRequest()
 	}
+	if info := distributedInfo(rankOf(h.Env)); info != nil && !hasMetadata(t, keyDistributed) {
+		t.Metadata = append(t.Metadata, timeline.Property{Key: keyDistributed, Raw: info})
+	}
 	clock, about, note := c.clocks.choose(&c.times)
 	rec.Clock = about
 	if note != "" {
 		c.diagnose(note)
 	}
 	list := c.windows()
-	if h.Paused && len(c.marks) == 0 {
+	if h.Paused && !slices.ContainsFunc(c.marks, func(m spool.Window) bool { return m.Open }) {
 		c.diagnose("recording was never started: it was paused from the beginning")
 	}
 	c.notes(c.counters, len(list))

@@ -6,12 +6,13 @@
 // anyway (an injection slot held by somebody else, a folder that cannot be
 // written), make a private spool folder, start the program, forward signals,
 // wait, write one trace per traced process, summarize, remove the folder.
-// CollectSpool and ImportCUPTI are the same last steps for files that exist
-// already.
+// CollectSpool, FromSpool, Recover and ImportCUPTI are the same last steps for
+// files that exist already.
 //
 // Rules it keeps: the program's standard streams and exit status are its own, and
-// signals are passed on; the recorder speaks on Options.Log only, before the program starts
-// and after it has ended; a spool is removed only when its trace is on disk.
+// signals are passed on; the recorder speaks on Options.Log only, before the program
+// starts and after it has ended, and on the terminal of Options.Progress between;
+// a spool is removed only when its trace is on disk.
 //
 // Traps:
 //   - A process that never initialises the driver never loads the agent. "No
@@ -21,6 +22,10 @@
 //   - A process that the command left behind may begin to record at any time: the
 //     spool folder is emptied file by file and then removed as an empty one, never
 //     by its name with all that is in it.
+//   - Processes started by a process of a rank inherit its RANK: a rank may have
+//     several spools, and the launcher of the ranks has one without a rank.
+//   - The note in the spool folder (recording.json) is for Recover only: a folder
+//     with nothing else in it counts as empty.
 //   - An ignored signal is inherited by the program only while the recorder does
 //     not listen to it: see listen.
 //   - One recording may hold times of several clocks: another profiler in the

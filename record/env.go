@@ -33,6 +33,9 @@ func lookup(env []string, key string) string {
 // childEnv returns the environment for the program: env with the injection and
 // the agent's settings.
 func childEnv(env []string, agent, dir string, o *Options) ([]string, error) {
+	if err := o.Limits.Check(); err != nil {
+		return nil, err
+	}
 	set := map[string]string{
 		envInject: agent,
 		envDir:    dir,

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,6 +24,14 @@ type finisher struct {
 	dir     string
 	result  *Result
 	strict  bool // a spool that cannot be read is an error
+	ranks   bool // there are ranks of a distributed program
+	// orphaned: the recorder is gone, so how the program ended was not seen.
+	orphaned bool
+	// For Options.Merge: the traces so far, and one with nothing in it for the
+	// case that there is no other.
+	merging bool
+	parts   []part
+	spare   *part
 	// sizes holds the spools that were dealt with and their sizes before that.
 	sizes map[string]int64
 	used  map[string]bool // names of traces that were given away
@@ -55,7 +62,7 @@ func (f *finisher) finish() error {
 		if err != nil {
 			return fmt.Errorf("cannot read the spool folder: %w", err)
 		}
-		if len(spools) == 0 && len(f.used) > 0 {
+		if len(spools) == 0 && f.sizes != nil {
 			break
 		}
 		if len(spools) == 0 {
@@ -64,6 +71,10 @@ func (f *finisher) finish() error {
 			failed = append(failed, f.writeAll(spools)...)
 		}
 	}
+	if f.settled.Load() {
+		return ErrInterrupted // nobody waits for a report any more
+	}
+	failed = append(failed, f.writeMerged())
 	f.result.Summary.Stale = stale(o.Output, f.result.Summary.Traces)
 	f.result.Summary.LeftBehind = leftBehind(f.dir, f.sizes)
 	if f.settled.Load() {
@@ -84,9 +95,9 @@ func (f *finisher) finish() error {
 	}
 	if keep {
 		// Removing it fails where there is something in it, such as a log.
-		if os.Remove(f.dir) != nil {
+		if removeEmpty(f.dir) != nil {
 			f.result.SpoolDir = f.dir
-			fmt.Fprintf(o.Log, "flagos-trace: the spool folder %s is kept\n", line(f.dir))
+			f.say("the spool folder " + line(f.dir) + " is kept")
 		}
 		return err
 	}
@@ -112,7 +123,14 @@ func (f *finisher) fresh() ([]spoolFile, error) {
 // keep says that the spool folder stays.
 func (f *finisher) keep() {
 	f.result.SpoolDir = f.dir
-	fmt.Fprintf(f.options.Log, "flagos-trace: %s\n", kept(f.dir, f.options.Output))
+	f.say(kept(f.dir, f.options.Output))
+}
+
+// say tells people something; scripts find it in the summary.
+func (f *finisher) say(text string) {
+	if !f.options.JSON {
+		fmt.Fprintf(f.options.Log, "flagos-trace: %s\n", text)
+	}
 }
 
 // remove removes the spool folder, but no spool that came or grew since it was
@@ -148,6 +166,10 @@ func (f *finisher) remove() (more bool, err error) {
 func (f *finisher) writeAll(spools []spoolFile) (failed []error) {
 	if f.used == nil {
 		f.used, f.sizes = map[string]bool{}, map[string]int64{}
+		if f.merging = f.options.Merge; f.merging {
+			f.result.Summary.NotMerged = tooLarge(spools, availableMemory())
+			f.merging = f.result.Summary.NotMerged == ""
+		}
 	}
 	// All are looked at before the first is read, which may take its time.
 	running := make([]bool, len(spools))
@@ -160,6 +182,18 @@ func (f *finisher) writeAll(spools []spoolFile) (failed []error) {
 			f.sizes[s.path] = -1
 		}
 	}
+	if !f.strict { // a file asked for by name has the name asked for
+		readRanks(spools)
+		f.ranks = f.ranks || anyRank(f.options.Output, spools)
+	}
+	if f.merging {
+		for i, s := range spools {
+			if err := f.writeSpool(s, f.options.Output, running[i]); err != nil {
+				failed = append(failed, err)
+			}
+		}
+		return failed
+	}
 	for i, name := range outputs(f.options.Output, spools, f.ended.pid, f.used) {
 		if err := f.writeSpool(spools[i], name, running[i]); err != nil {
 			failed = append(failed, err)
@@ -168,26 +202,10 @@ func (f *finisher) writeAll(spools []spoolFile) (failed []error) {
 	return failed
 }
 
-// report prints and writes the summary and returns all that failed.
-func (f *finisher) report(failed []error) error {
-	err := errors.Join(failed...)
-	sum := &f.result.Summary
-	for _, e := range failed {
-		if e != nil {
-			sum.Failures = append(sum.Failures, e.Error())
-		}
-	}
-	_ = sum.Print(f.options.Log, f.options.Width) // where stderr is gone there is nobody to tell
-	if f.options.SummaryFile != "" {
-		err = errors.Join(err, writeSummary(f.options.SummaryFile, sum))
-	}
-	return err
-}
-
 func (f *finisher) writeSpool(s spoolFile, name string, running bool) error {
 	c := CollectOptions{API: f.options.API, KinetoRows: f.options.Compat}
 	// Only the program's own end was seen, not that of its children.
-	if s.pid == f.ended.pid && s.pid != 0 && !running {
+	if s.pid == f.ended.pid && s.pid != 0 && !running && !f.orphaned {
 		c.Signal = f.ended.signal
 		if c.Signal == "" {
 			c.ExitCode = &f.ended.code
@@ -207,6 +225,9 @@ func (f *finisher) writeSpool(s spoolFile, name string, running bool) error {
 		rec.Diagnoses = append(rec.Diagnoses,
 			fmt.Sprintf("process %d was still running when the command ended: its trace stops there", s.pid))
 	}
+	if f.ended.killed != "" && s.pid == f.ended.pid {
+		rec.Diagnoses = append(rec.Diagnoses, fmt.Sprintf("process %d: %s", s.pid, f.ended.killed))
+	}
 	if f.chained() && len(rec.Received) == 0 && t.Events.Len() == 0 {
 		rec.Diagnoses = append(rec.Diagnoses, "nothing was received: a chained library may have taken the records (--chain), "+
 			"since two users of one profiling library may disturb each other")
@@ -214,11 +235,16 @@ func (f *finisher) writeSpool(s spoolFile, name string, running bool) error {
 		rec.Ended = ""
 		rec.Judge()
 	}
-	if name != f.options.Output && idle(t) {
+	if f.merging {
+		f.add(t, s)
+		return nil
+	}
+	// A launcher of ranks may only have counted the devices.
+	if (name != f.options.Output || f.ranks) && idle(t) {
 		f.result.Summary.Idle = append(f.result.Summary.Idle, Idle{PID: s.pid, Process: t.Process.Name})
 		return nil
 	}
-	return f.write(t, name, s.pid)
+	return f.write(t, name, s)
 }
 
 // chained reports whether another library was loaded beside the agent.
@@ -227,10 +253,23 @@ func (f *finisher) chained() bool {
 	return f.options.Chain && held != "" && held != "none"
 }
 
-func (f *finisher) write(t *timeline.Trace, name string, pid int) error {
+// write writes one process's trace.
+func (f *finisher) write(t *timeline.Trace, name string, spool spoolFile) error {
+	s := part{t, spool}.summary()
+	file, err := f.writeTo(name, t, fmt.Sprintf("process %d", spool.pid))
+	if err != nil {
+		return err
+	}
+	s.File, s.Bytes, s.InvalidText = file.File, file.Bytes, file.InvalidText
+	f.result.Summary.Traces = append(f.result.Summary.Traces, s)
+	return nil
+}
+
+// writeTo writes a trace of what is called whose.
+func (f *finisher) writeTo(name string, t *timeline.Trace, whose string) (*MergedFile, error) {
 	if f.options.NoClobber && !outfile.IsStream(name) {
 		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w: %s; the trace of process %d is not written", ErrExists, name, pid)
+			return nil, fmt.Errorf("%w: %s; the trace of %s is not written", ErrExists, name, whose)
 		}
 	}
 	format := chrome.Options{}
@@ -239,32 +278,11 @@ func (f *finisher) write(t *timeline.Trace, name string, pid int) error {
 	}
 	stats, err := chrome.WriteFile(name, t, format)
 	if err != nil {
-		return fmt.Errorf("cannot write the trace of process %d: %w", pid, err)
+		return nil, fmt.Errorf("cannot write the trace of %s: %w", whose, err)
 	}
-	s := Summarize(t)
-	s.File, s.PID, s.InvalidText = name, pid, stats.InvalidText
+	file := &MergedFile{File: name, InvalidText: stats.InvalidText}
 	if st, err := os.Stat(name); err == nil {
-		s.Bytes = st.Size()
+		file.Bytes = st.Size()
 	}
-	f.result.Summary.Traces = append(f.result.Summary.Traces, s)
-	return nil
-}
-
-// writeSummary writes the summary beside its place and moves it there.
-func writeSummary(name string, s *Summary) error {
-	data, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return err
-	}
-	f, err := outfile.Create(name)
-	if err == nil {
-		defer f.Abort()
-		if _, err = f.Write(append(data, '\n')); err == nil {
-			err = f.Commit()
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("cannot write the summary: %w", err)
-	}
-	return nil
+	return file, nil
 }

@@ -200,7 +200,7 @@ func TestInvalidTextIsTold(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "t.json.gz")
 	tr := &timeline.Trace{Process: timeline.Process{PID: 42, Name: "py\xffthon"}}
 	f := &finisher{options: &Options{Output: name}, result: &Result{}}
-	if err := f.write(tr, name, 42); err != nil {
+	if err := f.write(tr, name, spoolFile{pid: 42}); err != nil {
 		t.Fatal(err)
 	}
 	file, err := os.Open(name)

@@ -24,10 +24,11 @@ type Limits struct {
 	RingBytes int64
 }
 
-// Least values of limits: smaller ones would keep less than one buffer.
+// Least values of limits. An activity buffer has up to 2 MiB, and a ring is removed
+// by quarters.
 const (
-	MinMaxSize   = 64 << 10
-	MinRingBytes = 1 << 20
+	MinMaxSize   = 4 << 20
+	MinRingBytes = 8 << 20
 	MinRingTime  = 100 * time.Millisecond
 )
 

@@ -51,7 +51,8 @@ func TestMain(m *testing.M) {
 func beRecorder() {
 	var o struct {
 		Options
-		Quiet bool
+		Quiet    bool
+		Terminal bool // show the progress on standard error
 	}
 	if err := json.Unmarshal([]byte(os.Args[1]), &o); err != nil {
 		panic(err)
@@ -67,6 +68,9 @@ func beRecorder() {
 	}
 	if !o.Quiet {
 		o.Log = os.Stderr
+	}
+	if o.Terminal {
+		o.Progress = os.Stderr
 	}
 	// Tests send signals until the recorder has ended: one that comes after Run
 	// must not cut short what is printed.
@@ -100,9 +104,18 @@ func beSignalled() {
 
 // beTraced leaves a spool for each process id in the arguments, as traced
 // processes would; "own" is its own, "77x500" that of process 77 with 500
-// records.
+// records, "77r3" that of rank 3 of 8, "77r3x500" both; "77x0" did nothing.
+// "hold:FILE" waits until that file is there, for 20 s at most.
 func beTraced() {
 	for _, arg := range os.Args[1:] {
+		if name, ok := strings.CutPrefix(arg, "hold:"); ok {
+			for begin := time.Now(); time.Since(begin) < 20*time.Second; time.Sleep(5 * time.Millisecond) {
+				if _, err := os.Stat(name); err == nil {
+					break
+				}
+			}
+			continue
+		}
 		number, times, many := strings.Cut(arg, "x")
 		records := 1
 		var err error
@@ -110,11 +123,16 @@ func beTraced() {
 			records, err = strconv.Atoi(times)
 		}
 		pid := os.Getpid()
+		env := map[string]string{}
+		if n, rank, ok := strings.Cut(number, "r"); ok {
+			number = n
+			env["RANK"], env["WORLD_SIZE"] = rank, "8"
+		}
 		if err == nil && number != "own" {
 			pid, err = strconv.Atoi(number)
 		}
 		if err == nil {
-			err = leaveSpool(os.Getenv(envDir), pid, 1000, records)
+			err = leaveSpoolOf(os.Getenv(envDir), pid, 1000, records, env)
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -126,10 +144,15 @@ func beTraced() {
 
 // leaveSpool writes a spool with that many records, 1 µs each.
 func leaveSpool(dir string, pid int, start uint64, records int) error {
+	return leaveSpoolOf(dir, pid, start, records, nil)
+}
+
+// leaveSpoolOf does so for a process with these variables in its environment.
+func leaveSpoolOf(dir string, pid int, start uint64, records int, env map[string]string) error {
 	w, err := spool.Create(filepath.Join(dir, fmt.Sprintf("%d.%d%s", pid, start, spoolExt)), spool.Header{
 		Agent: "test", PID: pid, Process: "traced", Host: "testhost", StartNS: 1_700_000_000_000_000_000,
 		Binding: tracer.BindingInfo{Tracer: "cupti", Path: "libcupti.so", How: "test", APIVersion: 130001},
-		Options: tracer.Options{API: tracer.APIMinimal},
+		Options: tracer.Options{API: tracer.APIMinimal}, Env: env,
 	})
 	if err != nil {
 		return err

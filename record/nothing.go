@@ -32,7 +32,7 @@ func (f *finisher) writeEmpty() error {
 		rec.ExitCode = &f.ended.code
 	}
 	rec.Judge()
-	return f.write(t, f.options.Output, f.ended.pid)
+	return f.write(t, f.options.Output, spoolFile{pid: f.ended.pid})
 }
 
 // noEvents returns the trace of a process of which nothing is known but why.

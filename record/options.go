@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"time"
 
 	"github.com/flagos-ai/flagos-trace/tracer"
 )
@@ -34,7 +35,8 @@ var (
 type Options struct {
 	Command []string // the program and its arguments
 	// Output is where the trace of the program goes; those of other processes
-	// have their pid before ".json". Compressed if it ends in ".gz".
+	// have their pid before ".json", those of ranks "_rank0". Compressed if it ends
+	// in ".gz".
 	Output    string
 	API       tracer.APILevel // "" is Kineto's
 	Sync      bool            // record waits and device events
@@ -43,9 +45,15 @@ type Options struct {
 	KeepSpool bool            // keep the spool folder
 	SpoolDir  string          // where to make the spool folder; "" is beside Output
 	NoClobber bool            // fail rather than overwrite a trace
+	Merge     bool            // write one trace of all processes, where memory allows it
 	Limits
+	// KillAfter is how long after a request to end (SIGTERM or SIGINT) the program
+	// is killed if it still runs; 0 is never.
+	KillAfter time.Duration
 	// SummaryFile is where the summary goes as JSON, "" for nowhere.
 	SummaryFile string
+	// JSON writes the summary to Log as JSON, in one line, instead of text.
+	JSON bool
 
 	Env []string // the program's environment; nil is the recorder's own
 	// Stdin, Stdout and Stderr are the program's; nil is the recorder's own.
@@ -54,6 +62,9 @@ type Options struct {
 	Log io.Writer
 	// Width is the number of columns to fit the summary into; 0 is 100.
 	Width int
+	// Progress is a terminal on which to show how the recording stands while the
+	// program runs; nil for nothing of the kind.
+	Progress *os.File
 }
 
 // Result is what became of a recording.
@@ -63,4 +74,6 @@ type Result struct {
 	Summary  Summary
 	// SpoolDir is the spool folder if it was kept, "" if it is gone.
 	SpoolDir string
+	// Concluded: the summary was written to Log as JSON, with all that failed.
+	Concluded bool
 }

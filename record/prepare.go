@@ -37,9 +37,9 @@ func prepare(o *Options) error {
 		return err
 	}
 	o.Output = path
-	// Traces of other processes have a longer name; 2^22 is the most a pid can be.
+	// Traces of ranks and of other processes have a longer name; 2^22 is the most a pid can be.
 	if !outfile.IsStream(path) {
-		if err := checkCreate(insert(path, "4194304")); err != nil {
+		if err := checkCreate(insert(rankName(path, maxRank), "4194304")); err != nil {
 			return err
 		}
 	}
@@ -90,7 +90,7 @@ func checkCreate(path string) error {
 	f, err := outfile.Create(path)
 	switch {
 	case errors.Is(err, unix.ENAMETOOLONG):
-		return fmt.Errorf("cannot write to %s: %w, with what a process id and a temporary name add to it", path, unix.ENAMETOOLONG)
+		return fmt.Errorf("cannot write to %s: %w, with what a rank, a process id and a temporary name add to it", path, unix.ENAMETOOLONG)
 	case err != nil:
 		return fmt.Errorf("cannot write to %s: %w", path, err)
 	}

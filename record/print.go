@@ -24,7 +24,7 @@ func (s *Summary) Print(w io.Writer, width int) error {
 		width = defaultWidth
 	}
 	var b bytes.Buffer
-	if len(s.Command) > 0 {
+	if len(s.Command) > 0 && (s.ExitCode != nil || s.Signal != "" || s.WallNS > 0) {
 		how := "ended"
 		switch {
 		case s.Signal != "":
@@ -34,13 +34,22 @@ func (s *Summary) Print(w io.Writer, width int) error {
 		}
 		fmt.Fprintf(&b, "flagos-trace: %s %s after %s\n", line(filepath.Base(s.Command[0])), how, duration(s.WallNS))
 	}
+	if s.NotMerged != "" {
+		fmt.Fprintf(&b, "flagos-trace: %s\n", line(s.NotMerged))
+	}
+	if m := s.Merged; m != nil {
+		fmt.Fprintf(&b, "flagos-trace: wrote %s (%s), %d processes\n", line(m.File), size(m.Bytes), len(s.Traces))
+		if m.InvalidText > 0 {
+			printInvalid(&b, m.InvalidText)
+		}
+	}
 	top := topOne
 	if len(s.Traces) > 1 {
 		top = topMany
 	}
 	said := map[string]bool{}
 	for i := range s.Traces {
-		s.Traces[i].print(&b, width, top, said)
+		s.Traces[i].print(&b, width, top, s.Merged != nil, said)
 	}
 	for _, p := range s.Idle {
 		fmt.Fprintf(&b, "flagos-trace: process %d %s used no device and has no trace\n", p.PID, line(p.Process))
@@ -51,19 +60,25 @@ func (s *Summary) Print(w io.Writer, width int) error {
 	if s.Stale != "" {
 		fmt.Fprintf(&b, "flagos-trace: %s was there before and is not of this run: the traces of its processes have names of their own\n", line(s.Stale))
 	}
+	if s.Cost != nil {
+		s.Cost.print(&b)
+	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-func (s *TraceSummary) print(b *bytes.Buffer, width, top int, said map[string]bool) {
-	fmt.Fprintf(b, "flagos-trace: wrote %s (%s)", line(s.File), size(s.Bytes))
-	if s.PID != 0 {
-		fmt.Fprintf(b, ", process %d", s.PID)
-		if s.Process != "" {
-			fmt.Fprintf(b, " %s", line(s.Process))
-		}
+func (s *TraceSummary) print(b *bytes.Buffer, width, top int, merged bool, said map[string]bool) {
+	var what []string
+	if !merged {
+		what = append(what, fmt.Sprintf("wrote %s (%s)", line(s.File), size(s.Bytes)))
 	}
-	b.WriteString("\n")
+	if s.Rank != nil {
+		what = append(what, fmt.Sprintf("rank %d", *s.Rank))
+	}
+	if s.PID != 0 {
+		what = append(what, strings.TrimSpace(fmt.Sprintf("process %d %s", s.PID, line(s.Process))))
+	}
+	fmt.Fprintf(b, "flagos-trace: %s\n", strings.Join(what, ", "))
 	if kinds := eventsByKind(s.Events); kinds != "" {
 		fmt.Fprintf(b, "  events: %s\n", kinds)
 	} else {
@@ -82,11 +97,15 @@ func (s *TraceSummary) print(b *bytes.Buffer, width, top int, said map[string]bo
 	}
 	printKernels(b, s.Kernels, width, top)
 	if s.InvalidText > 0 {
-		fmt.Fprintf(b, "  note: %s, replaced by U+FFFD\n", plural(s.InvalidText, "texts with bytes that are not UTF-8"))
+		printInvalid(b, s.InvalidText)
 	}
 	if s.Completeness != nil {
 		printCompleteness(b, s.Completeness, said)
 	}
+}
+
+func printInvalid(b *bytes.Buffer, n uint64) {
+	fmt.Fprintf(b, "  note: %s, replaced by U+FFFD\n", plural(n, "texts with bytes that are not UTF-8"))
 }
 
 // eventsByKind lists the counts in the order of the timeline's kinds.

@@ -46,13 +46,13 @@ func FromSpool(path string, o Options) (*Result, error) {
 	}
 	// A file that was asked for by name has to be a spool.
 	f := &finisher{options: &o, dir: dir, result: r, strict: !st.IsDir()}
-	failed := f.writeAll(spools)
+	failed := append(f.writeAll(spools), f.writeMerged())
 	r.Summary.Stale = stale(o.Output, r.Summary.Traces)
-	if err := f.report(failed); err != nil {
-		return r, err
+	if err = f.report(failed); err == nil {
+		r.ExitCode = 0
 	}
-	r.ExitCode = 0
-	return r, nil
+	conclude(&o, r, err)
+	return r, err
 }
 
 // only keeps the spool that is the given file; a file of another name counts as

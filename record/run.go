@@ -50,14 +50,14 @@ func Run(o Options) (*Result, error) {
 	}
 	sigs := listen()
 	defer sigs.close()
-	end, err := runChild(&o, env, sigs)
+	end, err := watched(&o, dir, env, sigs)
 	r.ExitCode = end.status
 	if err != nil {
 		return r, errors.Join(err, os.RemoveAll(dir))
 	}
 	r.Summary = Summary{
 		Tool: version.Full(), Command: o.Command, Signal: end.signal,
-		WallNS: end.end.Sub(end.start).Nanoseconds(),
+		WallNS: end.end.Sub(end.start).Nanoseconds(), Killed: end.killed,
 	}
 	if end.signal == "" {
 		r.Summary.ExitCode = &end.code
@@ -72,6 +72,7 @@ func Run(o Options) (*Result, error) {
 			if err != nil && r.ExitCode == 0 {
 				r.ExitCode = ExitFailure
 			}
+			conclude(&o, r, err)
 			return r, err
 		case sig := <-sigs.ch:
 			n, ok := sig.(unix.Signal)
@@ -90,6 +91,20 @@ func Run(o Options) (*Result, error) {
 	}
 }
 
+// watched runs the program, and shows how the recording stands meanwhile.
+func watched(o *Options, dir string, env []string, sigs *signals) (ended, error) {
+	stop := func() {}
+	end, err := runChild(o, env, sigs, func(pid int) {
+		note(dir, o, pid)
+		stop = showProgress(o.Progress, dir)
+	})
+	stop()
+	if end.killed != "" && !o.JSON {
+		fmt.Fprintf(o.Log, "flagos-trace: %s: %s\n", line(o.Command[0]), end.killed)
+	}
+	return end, err
+}
+
 // keepSpools says what an interrupt leaves in the spool folder, and removes the
 // folder if that is nothing.
 func keepSpools(r *Result, dir, output string) string {
@@ -99,7 +114,7 @@ func keepSpools(r *Result, dir, output string) string {
 		return kept(dir, output)
 	}
 	// Removing it fails where there is something in it, such as a log.
-	if os.Remove(dir) != nil {
+	if removeEmpty(dir) != nil {
 		r.SpoolDir = dir
 		return "nothing was recorded; the spool folder " + line(dir) + " is kept"
 	}
@@ -108,5 +123,5 @@ func keepSpools(r *Result, dir, output string) string {
 
 // kept says where a spool is and what can be done with it.
 func kept(dir, output string) string {
-	return fmt.Sprintf("the spool is kept in %s; `flagos-trace import spool -o %s %s` makes the trace of it", line(dir), shellWord(output), shellWord(dir))
+	return fmt.Sprintf("the spool is kept in %s; `flagos-trace recover -o %s %s` makes the trace of it", line(dir), shellWord(output), shellWord(dir))
 }

@@ -20,6 +20,9 @@ type spoolFile struct {
 	path  string
 	pid   int
 	start uint64
+	// rank is that of a process of a distributed program, see readRanks.
+	rank    int
+	hasRank bool
 }
 
 // findSpools lists the spools of a folder in the order in which the processes
@@ -52,56 +55,75 @@ func findSpools(dir string) ([]spoolFile, error) {
 }
 
 // alive reports whether the process that writes the spool still runs.
-func (f spoolFile) alive() bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", f.pid))
+func (f spoolFile) alive() bool { return running(f.pid, f.start) }
+
+// running reports whether the process with that id and start time still runs.
+func running(pid int, start uint64) bool {
+	f, ok := statFields(pid)
+	return ok && string(f[0]) != "Z" && string(f[19]) == strconv.FormatUint(start, 10)
+}
+
+// statFields returns the fields of /proc/<pid>/stat from the third on: the second
+// is the command in parentheses and may hold anything. The state is the third,
+// the start time the 22nd.
+func statFields(pid int) ([][]byte, bool) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return false
+		return nil, false
 	}
-	// The second field is the command in parentheses and may hold anything; the
-	// state is the third, the start time the 22nd.
 	rest := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	return len(rest) > 19 && string(rest[0]) != "Z" && string(rest[19]) == strconv.FormatUint(f.start, 10)
+	return rest, len(rest) > 19
 }
 
 // outputs returns the file name of each spool's trace: output itself for a
 // single one and for the program's own (main is its pid), else output with the
-// pid before ".json". Where a pid was used twice the start time is added. A pipe
-// or a device takes all of them. used holds the names given away so far, to which
+// pid before ".json". The trace of a rank has the rank in its name instead; where
+// a rank has several processes, those that used the device less have their pid
+// there, too. Where a pid was used twice the start time is added. A pipe or a
+// device takes all of them. used holds the names given away so far, to which
 // these are added.
 func outputs(output string, spools []spoolFile, main int, used map[string]bool) []string {
 	names := make([]string, len(spools))
 	several := len(spools)+len(used) > 1
-	for i, s := range spools {
-		name := output
-		if outfile.IsStream(output) {
-			names[i], used[name] = name, true
-			continue
+	first := firsts(spools)
+	if outfile.IsStream(output) {
+		for i := range names {
+			names[i], used[output] = output, true
 		}
-		if several && (s.pid != main || used[output]) {
-			name = insert(output, strconv.Itoa(s.pid))
+		return names
+	}
+	give := func(i int, name string, plain bool) {
+		s := spools[i]
+		base := name
+		if !plain || used[name] {
+			name = insert(base, strconv.Itoa(s.pid))
 		}
 		if used[name] {
-			name = insert(output, fmt.Sprintf("%d.%d", s.pid, s.start))
+			name = insert(base, fmt.Sprintf("%d.%d", s.pid, s.start))
 		}
 		for n := 2; used[name]; n++ {
-			name = insert(output, fmt.Sprintf("%d.%d.%d", s.pid, s.start, n))
+			name = insert(base, fmt.Sprintf("%d.%d.%d", s.pid, s.start, n))
 		}
-		used[name] = true
-		names[i] = name
+		names[i], used[name] = name, true
+	}
+	for _, i := range first {
+		give(i, rankName(output, spools[i].rank), true)
+	}
+	for i, s := range spools {
+		switch at, ranked := first[s.rank]; {
+		case s.hasRank && ranked && at == i: // has one already
+		case s.hasRank:
+			give(i, rankName(output, s.rank), false)
+		default:
+			give(i, output, !several || s.pid == main && !used[output])
+		}
 	}
 	return names
 }
 
 // insert puts a part before the extension of a trace's name.
 func insert(output, part string) string {
-	dir, base := filepath.Split(output)
-	stem, ext := base, ""
-	for _, e := range []string{".json.gz", ".json", ".gz"} {
-		if s, ok := strings.CutSuffix(base, e); ok {
-			stem, ext = s, e
-			break
-		}
-	}
+	dir, stem, ext := splitName(output)
 	if stem == "" {
 		return dir + part + ext
 	}

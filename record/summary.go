@@ -14,10 +14,16 @@ type Summary struct {
 	Tool    string   `json:"tool"`
 	Command []string `json:"command"`
 	// ExitCode and Signal say how the command ended; one of them is there.
-	ExitCode *int           `json:"exit_code,omitempty"`
-	Signal   string         `json:"signal,omitempty"`
-	WallNS   int64          `json:"wall_ns"` // from start to end of the command
-	Traces   []TraceSummary `json:"traces"`
+	ExitCode *int   `json:"exit_code,omitempty"`
+	Signal   string `json:"signal,omitempty"`
+	// Killed is why flagos-trace killed the command, absent if it did not.
+	Killed string         `json:"killed,omitempty"`
+	WallNS int64          `json:"wall_ns"` // from start to end of the command
+	Traces []TraceSummary `json:"traces"`
+	// Merged is the file with the traces of all processes, absent where each has a
+	// file of its own; NotMerged is why they have, where one was asked for.
+	Merged    *MergedFile `json:"merged,omitempty"`
+	NotMerged string      `json:"not_merged,omitempty"`
 	// Idle are processes that initialised the device's driver, did nothing with
 	// it, and have no trace.
 	Idle []Idle `json:"idle,omitempty"`
@@ -28,6 +34,18 @@ type Summary struct {
 	// these traces is in it: it is of an earlier run.
 	Stale    string   `json:"stale,omitempty"`
 	Failures []string `json:"failures,omitempty"`
+	// Cost is that of all processes; absent where no spool was read.
+	Cost *Cost `json:"cost,omitempty"`
+	// SpoolDir is the spool folder, if it is kept.
+	SpoolDir string `json:"spool_dir,omitempty"`
+}
+
+// MergedFile is a file with the traces of several processes.
+type MergedFile struct {
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+	// InvalidText is as in TraceSummary.
+	InvalidText uint64 `json:"invalid_text,omitempty"`
 }
 
 // Idle is a process that used no device.
@@ -36,11 +54,13 @@ type Idle struct {
 	Process string `json:"process,omitempty"`
 }
 
-// TraceSummary is the short account of one trace.
+// TraceSummary is the short account of one process's trace. File and Bytes are
+// those of the merged file, where there is one.
 type TraceSummary struct {
 	File     string            `json:"file"`
 	Bytes    int64             `json:"bytes"` // size of the file
 	PID      int               `json:"pid"`
+	Rank     *int              `json:"rank,omitempty"` // in a distributed program
 	Process  string            `json:"process,omitempty"`
 	WindowNS int64             `json:"window_ns"`
 	Events   map[string]uint64 `json:"events"`
@@ -52,6 +72,7 @@ type TraceSummary struct {
 	// Verdict is that of the completeness record; absent without one.
 	Verdict      timeline.Verdict       `json:"verdict,omitempty"`
 	Completeness *timeline.Completeness `json:"completeness,omitempty"`
+	Cost         *Cost                  `json:"cost,omitempty"`
 }
 
 // KernelTotal sums up the kernels of one name.
@@ -86,6 +107,7 @@ func Summarize(t *timeline.Trace) TraceSummary {
 	if c := t.Completeness; c != nil {
 		s.Verdict = c.Judge()
 	}
+	s.Cost = costOf(t.Completeness, s.WindowNS)
 	kernels := map[uint32]KernelTotal{}
 	work := map[uint32][]span{}
 	var total int64

@@ -121,6 +121,15 @@ func explain(c *timeline.Completeness) account {
 	if n := c.Noted[orphanArrows]; n > 0 {
 		a.Notes = append(a.Notes, plural(n, "ends of arrows between operators left out: the host trace lacks their other end"))
 	}
+	if n := c.Noted[notedWindows]; n > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("recorded in %d windows; what happened between them is not in the trace", n))
+	}
+	if n := c.Noted[notedRing]; n > 0 {
+		a.Notes = append(a.Notes, size(int64(n))+" of older data were removed, as --ring asks: the window begins behind them")
+	}
+	if n := c.Noted[notedMaxSize]; n > 0 {
+		a.Notes = append(a.Notes, size(int64(n))+" of data came after --max-size was reached and were left out")
+	}
 	return a
 }
 
@@ -133,7 +142,7 @@ func counted(n uint64, reason string) string {
 }
 
 // plurals finds the first noun of a text that follows a count.
-var plurals = regexp.MustCompile(`\b(record|text|call|span|kernel|id|event|buffer|frame|write|end)s\b`)
+var plurals = regexp.MustCompile(`\b(record|text|call|span|kernel|id|event|buffer|frame|write|end|spool)s\b`)
 
 // plural puts a count before a text in the plural, and its first noun into the
 // singular where the count is one.

@@ -19,6 +19,11 @@
 // sequence counts the frames the writer tried to append, from 0 for the header,
 // so that a frame it had to give up shows as a gap.
 //
+// A spool of which only the newest part is kept is a row of such files, see
+// Segments; each begins with what is needed to read its buffers.
+//
+// Beside a spool its process listens on a socket, SocketName, for a Request.
+//
 // Traps:
 //   - A Frame's payload is valid only until the next call of Next.
 //   - Frames that describe a buffer (names, strides, offsets) stand before it.

@@ -115,8 +115,8 @@ type Counters struct {
 	BytesOverSize uint64 `json:"bytes_over_max_size,omitempty"`
 	// RingDropped counts bytes of old segments that were removed as asked.
 	RingDropped uint64 `json:"ring_dropped_bytes,omitempty"`
-	Flushes        uint64 `json:"flushes"`
-	AgentCPUNS     int64  `json:"agent_cpu_ns"` // CPU time of the agent's own threads, ns
+	Flushes     uint64 `json:"flushes"`
+	AgentCPUNS  int64  `json:"agent_cpu_ns"` // CPU time of the agent's own threads, ns
 }
 
 // Window marks the opening (Open) or closing of a recording window at a

@@ -87,8 +87,9 @@ func Segments(path string) ([]string, error) {
 		name := filepath.Join(filepath.Dir(path), e.Name())
 		switch n, err := strconv.Atoi(strings.TrimPrefix(ext, ".")); {
 		case ext == nextExt:
-			// Either it is about to be the newest, or it was.
-			if n, ok := segment(name); ok {
+			// It was the newest, or is about to be: then it holds no buffer yet.
+			n, ok := segment(name)
+			if newest, good := segment(path); ok && good && n < newest {
 				list = append(list, file{name, n})
 			}
 		case err == nil && n >= 0 && strings.HasPrefix(ext, "."):

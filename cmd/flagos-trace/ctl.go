@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -104,7 +106,12 @@ func newCtlCommand(name, short, long string) *cobra.Command {
 			o := record.Options{Output: orStdout(output), Log: cmd.ErrOrStderr(), Width: width(os.Stderr)}
 			from := targets[0].Dir
 			if len(targets) == 1 {
-				from = list[0].Spool
+				// The process says its name, not where it is.
+				name := filepath.Base(list[0].Spool)
+				if !strings.HasPrefix(name, strconv.Itoa(targets[0].PID)+".") {
+					return ctlFailure(fmt.Errorf("%w: the spool of process %d is not named %q", ctl.ErrProtocol, targets[0].PID, name))
+				}
+				from = filepath.Join(from, name)
 			}
 			defer onInterrupt(cmd)()
 			_, err = record.FromSpool(from, o)

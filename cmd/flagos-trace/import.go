@@ -35,7 +35,7 @@ func newImportSpool() *cobra.Command {
 one spool in it. Nothing in the folder is changed.
 
 A spool is kept after record --keep-spool, after a failure to write the trace, and
-when flagos-trace itself was killed.`,
+when flagos-trace itself was killed; see also flagos-trace recover.`,
 		Example: `  flagos-trace import spool -o trace.json.gz .flagos-trace-2318764`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := cobra.ExactArgs(1)(cmd, args); err != nil {
@@ -56,6 +56,7 @@ when flagos-trace itself was killed.`,
 	f.StringVar(&api, "api", "", "`level` of API calls to keep of those recorded: minimal, kineto or all (default: as recorded)")
 	f.StringVar(&compat, "compat", "", "`kineto`: torch.profiler's own set of fields, numbers and rows, its known errors included")
 	f.BoolVar(&o.NoClobber, "no-clobber", false, "fail rather than replace a trace")
+	f.BoolVar(&o.Merge, "merge", false, mergeUsage)
 	f.StringVar(&o.SummaryFile, "summary", "", "`file` to write the summary to, as JSON")
 	return cmd
 }

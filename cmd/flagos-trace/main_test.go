@@ -51,7 +51,7 @@ This page is made from the help texts: ` + "`go test ./cmd/flagos-trace -update`
 | 126 | record | the command was found and could not be executed |
 | 127 | record | the command was not found |
 | 128+n | record | signal n killed the command, or flagos-trace while it wrote the trace |
-| 128+n | import | signal n ended it before the trace was written |
+| 128+n | import, recover | signal n ended it before the trace was written |
 | any other | record | the status of the command |
 
 A command may use these numbers, too: where it matters, look for the trace, or for

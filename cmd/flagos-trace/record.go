@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +18,7 @@ const recordLong = `Run a command and record what it does on the GPU.
 The agent, libflagos_trace.so, is loaded into every process that uses the GPU. It
 is looked for beside flagos-trace, then in ../lib, then in FLAGOS_TRACE_AGENT. The
 command's input, output and exit status are its own; flagos-trace writes to stderr
-only, when the command has ended.
+only, and but for a line of progress on a terminal only when the command has ended.
 
 A process can be recorded in part: --start-paused and flagos-trace ctl, --delay and
 --duration open and close windows, and the trace holds what lies wholly in one of
@@ -26,16 +27,26 @@ the oldest that is left.
 
 The trace of the command itself, or of the only process that used the GPU, is in
 the file that -o names; each other process gives one with its id before ".json":
-trace.4711.json.gz. Processes that only asked for the GPU and never used it give
-none. A trace of an earlier run is replaced once the new one is complete.
+trace.4711.json.gz. Where the variable RANK is set, as by torchrun, the name has the
+rank instead: trace_rank0.json.gz; of two processes of a rank the one that recorded
+less has its id there, too. Processes that only asked for the GPU and never used it
+give none. A trace of an earlier run is replaced once the new one is complete.
+--merge writes one trace of all processes into the file that -o names.
 
 What a process that the command left behind records until the traces are written is
 written, too; the data of one that still records then is kept. Only processes of the
-user who runs flagos-trace can record: the folder for the data is private.
+user who runs flagos-trace can record: the folder for the data is private. If
+flagos-trace itself is killed, flagos-trace recover makes the traces of it.
+
+While the command runs, a line on the terminal says how the recording stands, if
+standard error is one: twice a second at most, over a line that the command has not
+ended yet. It is gone at the end; --no-progress and --quiet leave it out.
 
 SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on to the command. SIGINT and
 SIGQUIT are passed on unless they came from the terminal, which sends them to the
-command itself. The command inherits limits, open files and, of the signals that
+command itself. With --kill-after the command is killed if it still runs so long
+after the first SIGTERM or SIGINT; processes that it started are left alone, and
+recorded until they end or the traces are written. The command inherits limits, open files and, of the signals that
 the caller ignores, SIGHUP, SIGINT, SIGTSTP, SIGTTIN, SIGTTOU and SIGCONT, and
 SIGQUIT where SIGINT is ignored, too. Not handed on as they were, since the Go runtime
 takes them over: other ignored signals (SIGPIPE, SIGTERM, SIGCHLD, SIGUSR1, ...) have
@@ -62,7 +73,7 @@ Environment:
 func newRecord() *cobra.Command {
 	var o record.Options
 	var api, compat string
-	var noSync, quiet bool
+	var noSync, quiet, noProgress bool
 	var maxSize, ring string
 	cmd := &cobra.Command{
 		Use:   "record [flags] [--] command [argument...]",
@@ -82,6 +93,12 @@ func newRecord() *cobra.Command {
 			if o.SummaryFile != "" && filepath.Clean(o.SummaryFile) == filepath.Clean(o.Output) {
 				return fmt.Errorf("--summary and -o are both %s", o.Output)
 			}
+			if o.JSON && quiet {
+				return errors.New("--json prints what --quiet leaves out: choose one")
+			}
+			if o.KillAfter < 0 {
+				return fmt.Errorf("--kill-after %v: give a time above 0, such as 10s", o.KillAfter)
+			}
 			if err := parseLimits(&o.Limits, maxSize, ring); err != nil {
 				return err
 			}
@@ -95,8 +112,14 @@ func newRecord() *cobra.Command {
 			if !quiet {
 				o.Log = cmd.ErrOrStderr()
 				o.Width = width(os.Stderr)
+				if !noProgress && !o.JSON && isTerminal(os.Stderr) {
+					o.Progress = os.Stderr
+				}
 			}
 			r, err := record.Run(o)
+			if r.Concluded {
+				err = nil // it is in what was printed
+			}
 			if r.ExitCode == 0 && err == nil {
 				return nil
 			}
@@ -119,8 +142,18 @@ func newRecord() *cobra.Command {
 	f.DurationVar(&o.Duration, "duration", 0, "stop recording so long a `time` after it started, each time it does")
 	f.StringVar(&maxSize, "max-size", "", "`bytes` (512M, 2G) of data a process may record; what comes later is left out and counted")
 	f.StringVar(&ring, "ring", "", "keep only the last `time` (30s, 5m) or bytes (512M, 2G) of each process's data")
+	f.BoolVar(&o.Merge, "merge", false, mergeUsage)
+	f.DurationVar(&o.KillAfter, "kill-after", 0, "kill the command if it still runs so long a `time` (10s) after SIGTERM or SIGINT")
+	f.BoolVar(&o.JSON, "json", false, "print the summary to standard error as one line of JSON, instead of text")
+	f.BoolVar(&noProgress, "no-progress", false, "do not show on a terminal how the recording stands")
 	f.BoolVarP(&quiet, "quiet", "q", false, "print nothing unless flagos-trace itself fails")
 	return cmd
+}
+
+// isTerminal reports whether f is a terminal.
+func isTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
 }
 
 // width returns the number of columns of a terminal, 0 for anything else.

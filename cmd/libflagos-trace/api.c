@@ -13,7 +13,6 @@
 enum { KIND_OPERATOR = 3, KIND_ANNOTATION = 4, RESULT_QUEUE_EMPTY = 18 };
 
 static _Atomic(void *) push_fn, pop_fn;
-static _Atomic int stopped; /* by the program, since the last start */
 
 void ft_set_push_pop(void *push, void *pop)
 {
@@ -27,7 +26,7 @@ static int kind_of(uint32_t stack, uint32_t *kind)
     return stack == FLAGOS_TRACE_OPERATOR || stack == FLAGOS_TRACE_ANNOTATION;
 }
 
-static int recording(void) { return ft_alive() && ft_active() && !atomic_load(&stopped); }
+static int recording(void) { return ft_alive() && ft_active(); }
 
 /* Calls into Go as a guest should; see signals.c. */
 static int call_go(int (*fn)(void))
@@ -89,21 +88,8 @@ int InitializeInjection(void)
     return 1;
 }
 
-int flagos_trace_start(void)
-{
-    int rc = call_go(ftStart);
-    if (rc == FLAGOS_TRACE_OK)
-        atomic_store(&stopped, 0);
-    return rc;
-}
+int flagos_trace_start(void) { return call_go(ftStart); }
 
-int flagos_trace_stop(void)
-{
-    int rc = call_go(ftStop);
-    /* FAILED as well: the window is closed and what could be disarmed is. */
-    if (rc == FLAGOS_TRACE_OK || rc == FLAGOS_TRACE_FAILED)
-        atomic_store(&stopped, 1);
-    return rc;
-}
+int flagos_trace_stop(void) { return call_go(ftStop); }
 
 int flagos_trace_flush(void) { return call_go(ftFlush); }

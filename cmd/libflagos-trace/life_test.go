@@ -184,7 +184,7 @@ func TestSignalMasks(t *testing.T) {
 	if len(masks["main"]) != 1 || masks["main"][0] != 0 {
 		t.Errorf("main thread blocks %x", masks["main"])
 	}
-	if len(masks["agent"]) != 2 {
+	if len(masks["agent"]) != 3 {
 		t.Errorf("%d threads of the agent", len(masks["agent"]))
 	}
 	// Go takes the faults back on threads of its own. Without SIGCHLD a program

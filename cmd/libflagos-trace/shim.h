@@ -57,7 +57,8 @@ void ft_read_counts(ft_counts *out);
 void ft_wait(int waiter, int64_t timeout_ns);
 void ft_wake(int waiter);
 
-/* Whether records are being taken: what the C interface answers by. */
+/* Whether records are being taken, not before a start nor after a stop: what the C
+   interface answers by. */
 void ft_set_active(int on);
 int ft_active(void);
 

@@ -80,6 +80,19 @@ int main(int argc, char **argv)
         puts("done");
         fflush(stdout);
         quick_exit(5);
+    } else if (!strcmp(m, "main_gone")) {
+        cuda();
+        puts("done");
+        pthread_exit(NULL);
+    } else if (!strcmp(m, "closed")) {
+        cuda();
+        for (int fd = 3; fd < 4096; fd++)
+            close(fd);
+        while (dup(1) >= 0 && dup(1) < 1000) /* others are there now */
+            ;
+        usleep(1300000);
+        puts("done");
+        return 6;
     }
     return 0;
 }
