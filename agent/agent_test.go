@@ -39,7 +39,7 @@ func TestConfig(t *testing.T) {
 	} {
 		want := config{
 			options: tracer.Options{API: tracer.APIKineto, Sync: true, Overhead: true},
-			temp:    "/tmp", exitTimeout: 5 * time.Second, bufferSize: 2 << 20, buffers: 64,
+			temp:    "/tmp", exitTimeout: 5 * time.Second, flushEvery: 100 * time.Millisecond, bufferSize: 2 << 20, buffers: 64,
 		}
 		c.want(&want)
 		got := configFrom(env(c.env))

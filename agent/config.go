@@ -21,6 +21,8 @@ const (
 	EnvChain       = "FLAGOS_TRACE_CHAIN"           // another injection library, started after this one
 	EnvExitTimeout = "FLAGOS_TRACE_EXIT_TIMEOUT_MS" // how long exit may wait for the last records
 	EnvBufferSize  = "FLAGOS_TRACE_BUFFER_SIZE"     // bytes of an activity buffer
+	EnvPerThread   = "FLAGOS_TRACE_PER_THREAD"      // 1 gives every launching thread buffers of its own
+	EnvFlush       = "FLAGOS_TRACE_FLUSH_MS"        // how often finished records are fetched
 	EnvBuffers     = "FLAGOS_TRACE_BUFFERS"         // number of activity buffers
 	EnvPaused      = "FLAGOS_TRACE_PAUSED"          // 1 enables nothing until a start
 	EnvDelay       = "FLAGOS_TRACE_DELAY_MS"        // the same, until so long after the injection
@@ -53,6 +55,7 @@ type config struct {
 	chain       string
 	temp        string
 	exitTimeout time.Duration
+	flushEvery  time.Duration
 	bufferSize  int
 	buffers     int
 	paused      bool // nothing is armed at the injection
@@ -86,6 +89,8 @@ func configFrom(getenv func(string) string) config {
 	}
 	c.options.Sync = c.onOff(getenv, EnvSync)
 	c.options.Overhead = c.onOff(getenv, EnvOverhead)
+	c.options.PerThread = getenv(EnvPerThread) != "" && c.onOff(getenv, EnvPerThread)
+	c.flushEvery = time.Duration(c.number(getenv, EnvFlush, int(flushEvery.Milliseconds()), 10, 10_000)) * time.Millisecond
 	c.exitTimeout = time.Duration(c.number(getenv, EnvExitTimeout, int(defaultExitTimeout.Milliseconds()), 0, int(maxExitTimeout.Milliseconds()))) * time.Millisecond
 	c.bufferSize = c.number(getenv, EnvBufferSize, defaultBufferSize, minBufferSize, maxBufferSize) &^ 4095
 	c.buffers = c.number(getenv, EnvBuffers, defaultBuffers, 1, maxBuffers)

@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// flushEvery bounds how late a finished record reaches the spool, and so what
-	// a SIGKILL costs. Neither the library's own flush period nor smaller buffers
-	// bound it for a program that launches slowly.
+	// flushEvery is how often finished records are fetched unless asked otherwise.
+	// It bounds how late one reaches the spool, and so what a SIGKILL costs.
+	// Neither the library's own flush period nor smaller buffers bound it for a
+	// program that launches slowly.
 	flushEvery  = 100 * time.Millisecond
 	sampleEvery = time.Second
 	// dryLimit is how many samples without a completed buffer, but with requests
@@ -41,7 +42,7 @@ func (a *Agent) flusher() {
 	orphan := false
 	lastFlush, lastSample := time.Now(), time.Now()
 	for {
-		a.shim.Wait(Flusher, a.nap(flushEvery))
+		a.shim.Wait(Flusher, a.nap(a.cfg.flushEvery))
 		a.shim.RegisterExit()
 		if a.state.Load() == failed { // the writer is
 			a.abandon()
@@ -59,7 +60,7 @@ func (a *Agent) flusher() {
 			a.cpu[Flusher].Store(threadCPU() - cpu)
 			continue
 		}
-		if now := time.Now(); now.Sub(lastFlush) >= flushEvery-time.Millisecond {
+		if now := time.Now(); now.Sub(lastFlush) >= a.cfg.flushEvery-time.Millisecond {
 			lastFlush = now
 			_ = a.flush(false)
 			if !s.synced && a.shim.Counts().Requested > 0 {

@@ -6,6 +6,9 @@ type Options struct {
 	API      APILevel
 	Sync     bool // waits and device events
 	Overhead bool
+	// PerThread asks for host buffers of every thread's own: less contention
+	// between launching threads, more memory.
+	PerThread bool
 }
 
 // APILevel says which API calls are recorded.

@@ -70,6 +70,9 @@ func (b *Binding) Arm(s tracer.Shim, o tracer.Options) error {
 		// default is one a thread, and a torch.profiler session resets it anyway.
 		// Older libraries do not know the attribute, and need not.
 		b.out[0], b.out[1] = 1, 0
+		if o.PerThread {
+			b.out[1] = 1
+		}
 		_ = b.call("cuptiActivitySetAttribute", b.fn.setAttribute, attributePerThread, outPtr(b.out, 0), outPtr(b.out, 1))
 	}
 	b.restoreClock(s)
