@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(roleVar) {
 	case "":
 		status := m.Run()
-		if made {
+		if made.Load() {
 			if lib, err := stubAgent(); err == nil {
 				_ = os.RemoveAll(filepath.Dir(lib)) // it is in the temporary folder
 			}
@@ -181,7 +182,7 @@ func leaveSpoolOf(dir string, pid int, start uint64, records int, env map[string
 }
 
 // made is whether stubAgent was called.
-var made bool
+var made atomic.Bool
 
 var stubAgent = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "record-test-*")
@@ -202,7 +203,7 @@ var stubAgent = sync.OnceValues(func() (string, error) {
 // agentStub returns a shared library that passes for the agent and does nothing.
 func agentStub(t *testing.T) string {
 	t.Helper()
-	made = true
+	made.Store(true)
 	lib, err := stubAgent()
 	if err != nil {
 		t.Fatal(err)
