@@ -64,6 +64,7 @@ func (c *spoolCollector) finish() (*timeline.Trace, error) {
 	if info := distributedInfo(rankOf(h.Env)); info != nil && !hasMetadata(t, keyDistributed) {
 		t.Metadata = append(t.Metadata, timeline.Property{Key: keyDistributed, Raw: info})
 	}
+	t.Metadata = append(t.Metadata, identity(h)...)
 	clock, about, note := c.clocks.choose(&c.times)
 	rec.Clock = about
 	if note != "" {

@@ -50,6 +50,9 @@ func TestRecordedSpools(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := parseTrace(t, out.Bytes())
+			if id, host := string(got.Raw["trace_id"]), string(got.Raw["host_name"]); len(id) != 34 || host != `"vm"` {
+				t.Errorf("trace id %s, host %s", id, host)
+			}
 			checkNesting(t, got)
 			checkEnclosing(t, got)
 			checkArgs(t, got)
