@@ -40,7 +40,7 @@ type constraint struct {
 func (b *Builder) fit() (Clock, error) {
 	cs, t0, ns0 := b.constraints()
 	if len(cs) == 0 {
-		return nil, fmt.Errorf("%w: no API call's External id names an operator of the host trace (a session without CPU activities has none); import without a host trace", ErrNoFit)
+		return nil, fmt.Errorf("%w: no API call's External id names an operator of the host trace (a session without CPU activities has none); import without a host trace and give the length of a tick", ErrNoFit)
 	}
 	slope := b.o.Fit.NSPerTick
 	if slope == 0 {

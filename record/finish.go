@@ -221,9 +221,9 @@ func (f *finisher) writeSpool(s spoolFile, name string, running bool) error {
 		return fmt.Errorf("process %d left no readable spool: %w", s.pid, err)
 	}
 	rec := t.Completeness
-	if running {
-		rec.Diagnoses = append(rec.Diagnoses,
-			fmt.Sprintf("process %d was still running when the command ended: its trace stops there", s.pid))
+	if running && rec.Ended == timeline.EndCut {
+		rec.Ended = timeline.EndRunning
+		rec.Judge()
 	}
 	if f.ended.killed != "" && s.pid == f.ended.pid {
 		rec.Diagnoses = append(rec.Diagnoses, fmt.Sprintf("process %d: %s", s.pid, f.ended.killed))

@@ -116,6 +116,9 @@ func (c *collector) readDump(o *ImportOptions) error {
 	case err != nil:
 		return err
 	}
+	if r.Buffers == 0 {
+		return fmt.Errorf("%s: %w", o.Buffers, ErrEmptyDump)
+	}
 	if r.Buffers > 0 && received(r) == 0 {
 		return fmt.Errorf("%s: not one record of %d bytes could be used with API version %d (dropped %v, %d bytes lost); is that the version that wrote it?",
 			o.Buffers, r.Bytes, o.APIVersion, r.Dropped, r.LostBytes)

@@ -19,6 +19,8 @@ var (
 	// ErrTruncatedDump: the file of buffers ends inside one. What came before was
 	// read.
 	ErrTruncatedDump = errors.New("the dump ends inside a buffer")
+	// ErrEmptyDump: the file holds no buffer at all.
+	ErrEmptyDump = errors.New("the dump holds no activity buffer")
 	// ErrNames: the file of names is not what it should be.
 	ErrNames = errors.New("bad names file")
 )

@@ -51,6 +51,7 @@ func TestImportOfBadInput(t *testing.T) {
 	}{
 		{"no buffers file", whole, func(o *ImportOptions) { o.Buffers = filepath.Join(dir, "none") }, os.ErrNotExist, []string{"none"}},
 		{"not a dump", []byte(strings.Repeat("what is this? ", 100)), nil, nil, []string{"byte 0", "is this a dump"}},
+		{"empty", nil, nil, ErrEmptyDump, []string{"no activity buffer"}},
 		{"cut inside the first head", whole[:10], nil, ErrTruncatedDump, []string{"byte 0", "10 of 24"}},
 		{"no names file", whole, func(o *ImportOptions) { o.Names = filepath.Join(dir, "none") }, os.ErrNotExist, []string{"none"}},
 		{"bad names file", whole, func(o *ImportOptions) { o.Names = badNames }, ErrNames, []string{badNames, "line 2"}},

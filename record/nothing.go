@@ -24,7 +24,8 @@ func (f *finisher) writeEmpty() error {
 	f.used, f.sizes = map[string]bool{f.options.Output: true}, map[string]int64{}
 	t := f.noEvents(f.ended.pid, "none", "no process had initialised a device driver that loads the agent when the command ended, so nothing was recorded. "+
 		"A program that does use a device may have lost "+envInject+" from its environment (sudo, env -i, a container), "+
-		"may run as another user than the recorder, who cannot write to the spool folder, or its vendor's driver does not know it")
+		"may have been unable to write to the spool folder (another user than the recorder, a limit on file sizes, no descriptor left), "+
+		"or its vendor's driver does not know that variable")
 	t.Process.Name = filepath.Base(f.options.Command[0])
 	rec := t.Completeness
 	rec.Signal = f.ended.signal

@@ -18,7 +18,7 @@ type Summary struct {
 	Signal   string `json:"signal,omitempty"`
 	// Killed is why flagos-trace killed the command, absent if it did not.
 	Killed string         `json:"killed,omitempty"`
-	WallNS int64          `json:"wall_ns"` // from start to end of the command
+	WallNS int64          `json:"wall_ns,omitzero"` // from start to end of the command
 	Traces []TraceSummary `json:"traces"`
 	// Merged is the file with the traces of all processes, absent where each has a
 	// file of its own; NotMerged is why they have, where one was asked for.

@@ -104,7 +104,10 @@ func explain(c *timeline.Completeness) account {
 	case c.Flushed != nil && !*c.Flushed:
 		a.Lost = append(a.Lost, "the last records: the vendor's library did not hand them over in time")
 	case c.Ended == timeline.EndCut:
-		a.Maybe = append(a.Maybe, "it ended without handing over its last records; work of the last 100 ms, or of a shorter life, may be missing")
+		a.Maybe = append(a.Maybe, "it ended without handing over its last records: what came after they were last fetched (every 100 ms, "+
+			"as long as the program let the agent write) may be missing")
+	case c.Ended == timeline.EndRunning:
+		a.Maybe = append(a.Maybe, "the process was still running: its trace stops where it was read")
 	case c.Ended == "":
 		a.Maybe = append(a.Maybe, "nothing was recorded")
 	}

@@ -105,6 +105,7 @@ const (
 	EndCut         Ending = "cut"         // the process, or the data, ended without saying so
 	EndUnavailable Ending = "unavailable" // the vendor's library could not be used: nothing was recorded
 	EndDump        Ending = "dump"        // a dump of buffers was read to its end
+	EndRunning     Ending = "running"     // the process had not ended when its data was read
 )
 
 // Verdict says what is known of what is missing.

@@ -90,8 +90,10 @@ func (r *running) must(pid int, args ...string) answer {
 func (r *running) ready() answer {
 	r.t.Helper()
 	for range 200 {
-		if status, _, _ := r.ctl(r.cmd.Process.Pid, "status"); status == 0 {
-			return r.must(r.cmd.Process.Pid, "status")
+		status, stdout, _ := r.ctl(r.cmd.Process.Pid, "status", "--json")
+		var list []answer
+		if status == 0 && json.Unmarshal([]byte(stdout), &list) == nil && len(list) == 1 {
+			return list[0]
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -127,7 +129,7 @@ func (r *running) calls(name string) int {
 
 // Paused and never started, nothing is enabled and nothing recorded.
 func TestStartPaused(t *testing.T) {
-	r := recordAlong(t, []string{"--start-paused"}, []string{"--kernels", "900", "--step-sleep-ms", "2"})
+	r := recordAlong(t, []string{"--start-paused"}, []string{"--kernels", "4500", "--step-sleep-ms", "3"})
 	s := r.ready()
 	if s.Armed || s.State != spool.StatePaused || s.Window != 0 || s.Counters.BuffersRequested != 0 {
 		t.Errorf("%+v", s)

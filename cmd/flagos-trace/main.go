@@ -93,6 +93,7 @@ record passes on the program's own status; see flagos-trace record --help.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
+	root.InitDefaultVersionFlag()
 	root.AddCommand(newRecord(), newCtl(), newRecover(), newDoctor(), newImport(), newCheck(), newVersion())
 	return root
 }

@@ -66,6 +66,8 @@ Environment:
   FLAGOS_TRACE=debug            the agent writes a log for each process into the folder for the
                                 data (.flagos-trace-* beside the trace, or in --spool-dir), which
                                 is kept; a process that cannot write there logs into TMPDIR or /tmp
+  FLAGOS_TRACE_FLUSH_MS         how often finished records are fetched (default 100)
+  FLAGOS_TRACE_PER_THREAD=1     give each launching thread buffers of its own
   FLAGOS_TRACE_EXIT_TIMEOUT_MS  how long the agent may hold up the end of a process
   FLAGOS_TRACER_LIBRARY         the vendor's library that the agent uses
   FLAGOS_CUPTI_LIBRARY          the same, for CUPTI only`
@@ -140,8 +142,8 @@ func newRecord() *cobra.Command {
 	f.BoolVar(&o.Paused, "start-paused", false, "record nothing until flagos-trace ctl start")
 	f.DurationVar(&o.Delay, "delay", 0, "record nothing until so long a `time` (30s, 5m) after a process began to use the GPU")
 	f.DurationVar(&o.Duration, "duration", 0, "stop recording so long a `time` after it started, each time it does")
-	f.StringVar(&maxSize, "max-size", "", "`bytes` (512M, 2G) of data a process may record; what comes later is left out and counted")
-	f.StringVar(&ring, "ring", "", "keep only the last `time` (30s, 5m) or bytes (512M, 2G) of each process's data")
+	f.StringVar(&maxSize, "max-size", "", "`bytes` (512M, 2G; at least 4M) of data a process may record; what comes later is left out and counted")
+	f.StringVar(&ring, "ring", "", "keep only the last `time` (30s, 5m) or bytes (512M, 2G; at least 8M) of each process's data, and up to a quarter more")
 	f.BoolVar(&o.Merge, "merge", false, mergeUsage)
 	f.DurationVar(&o.KillAfter, "kill-after", 0, "kill the command if it still runs so long a `time` (10s) after SIGTERM or SIGINT")
 	f.BoolVar(&o.JSON, "json", false, "print the summary to standard error as one line of JSON, instead of text")
