@@ -2,7 +2,9 @@ package chrome
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/flagos-ai/flagos-trace/timeline"
@@ -26,6 +28,20 @@ var deviceKeys = []string{
 	"regsPerBlock", "warpSize", "sharedMemPerBlock", "numSms",
 	"regsPerMultiprocessor", "sharedMemPerBlockOptin", "sharedMemPerMultiprocessor",
 	"maxSharedMemoryPerMultiProcessor",
+}
+
+// SortProperties puts a device's properties into Kineto's order; what Kineto does
+// not have follows by name.
+func SortProperties(p []timeline.DeviceProperty) {
+	rank := func(key string) int {
+		if i := slices.Index(deviceKeys, key); i >= 0 {
+			return i
+		}
+		return len(deviceKeys)
+	}
+	slices.SortFunc(p, func(a, b timeline.DeviceProperty) int {
+		return cmp.Or(cmp.Compare(rank(a.Key), rank(b.Key)), cmp.Compare(a.Key, b.Key))
+	})
 }
 
 // head appends everything up to the first event.

@@ -81,13 +81,9 @@ func (r *renderer) name(dst []byte, e *timeline.Event) []byte {
 	switch e.Kind {
 	case timeline.Memcpy, timeline.MemcpyPeer:
 		d := r.t.Copies.At(e.Detail)
-		dst = append(append(dst, "Memcpy "...), d.Copy.String()...)
-		dst = append(append(dst, " ("...), d.Src.String()...)
-		dst = append(append(dst, " -> "...), d.Dst.String()...)
-		dst = append(dst, ')')
+		dst = event.AppendCopyName(dst, d.Copy, d.Src, d.Dst)
 	case timeline.Memset:
-		dst = append(append(dst, "Memset ("...), r.t.Copies.At(e.Detail).Dst.String()...)
-		dst = append(dst, ')')
+		dst = event.AppendFillName(dst, r.t.Copies.At(e.Detail).Dst)
 	case timeline.Sync:
 		dst = append(dst, r.t.Syncs.At(e.Detail).Kind.String()...)
 	}

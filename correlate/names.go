@@ -1,8 +1,6 @@
 package correlate
 
 import (
-	"fmt"
-
 	"github.com/ianlancetaylor/demangle"
 
 	"github.com/flagos-ai/flagos-trace/event"
@@ -61,11 +59,11 @@ func (b *Builder) copyName(e *event.Event) uint32 {
 	k := copyKey{e.Kind == event.Memset, e.Copy, e.Src, e.Dst}
 	id, ok := b.copyNames[k]
 	if !ok {
-		name := fmt.Sprintf("Memcpy %s (%s -> %s)", e.Copy, e.Src, e.Dst)
+		name := event.AppendCopyName(nil, e.Copy, e.Src, e.Dst)
 		if k.fill {
-			name = "Memset (" + e.Dst.String() + ")"
+			name = event.AppendFillName(nil, e.Dst)
 		}
-		id = b.t.Strings.ID(name)
+		id = b.t.Strings.IDBytes(name)
 		b.copyNames[k] = id
 	}
 	return id

@@ -59,3 +59,17 @@ const (
 	ExternalOperator
 	ExternalAnnotation
 )
+
+// AppendCopyName appends the name traces show a copy by: "Memcpy HtoD (Pageable ->
+// Device)".
+func AppendCopyName(text []byte, k CopyKind, src, dst MemoryKind) []byte {
+	text = append(append(text, "Memcpy "...), k.String()...)
+	text = append(append(text, " ("...), src.String()...)
+	text = append(append(text, " -> "...), dst.String()...)
+	return append(text, ')')
+}
+
+// AppendFillName appends the name traces show a fill by: "Memset (Device)".
+func AppendFillName(text []byte, dst MemoryKind) []byte {
+	return append(append(append(text, "Memset ("...), dst.String()...), ')')
+}

@@ -5,17 +5,10 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/flagos-ai/flagos-trace/chrome"
 	"github.com/flagos-ai/flagos-trace/timeline"
 	"github.com/flagos-ai/flagos-trace/tracer"
 )
-
-// kinetoProperties is the order of Kineto's deviceProperties; what Kineto does
-// not have follows in alphabetical order.
-var kinetoProperties = []string{
-	"totalGlobalMem", "computeMajor", "computeMinor", "maxThreadsPerBlock", "maxThreadsPerMultiprocessor",
-	"regsPerBlock", "warpSize", "sharedMemPerBlock", "numSms", "regsPerMultiprocessor", "sharedMemPerBlockOptin",
-	"sharedMemPerMultiprocessor",
-}
 
 // devices turns what the process read of its devices into Kineto's form.
 func devices(from []tracer.Device) []timeline.Device {
@@ -25,23 +18,11 @@ func devices(from []tracer.Device) []timeline.Device {
 		for k, v := range d.Attributes {
 			t.Properties = append(t.Properties, timeline.DeviceProperty{Key: k, Value: v})
 		}
-		sortProperties(t.Properties)
+		chrome.SortProperties(t.Properties)
 		list = append(list, t)
 	}
 	slices.SortFunc(list, func(a, b timeline.Device) int { return cmp.Compare(a.ID, b.ID) })
 	return list
-}
-
-func sortProperties(p []timeline.DeviceProperty) {
-	rank := func(key string) int {
-		if i := slices.Index(kinetoProperties, key); i >= 0 {
-			return i
-		}
-		return len(kinetoProperties)
-	}
-	slices.SortFunc(p, func(a, b timeline.DeviceProperty) int {
-		return cmp.Or(cmp.Compare(rank(a.Key), rank(b.Key)), cmp.Compare(a.Key, b.Key))
-	})
 }
 
 // versions are the metadata by which readers of Kineto's traces know the
