@@ -1,7 +1,11 @@
-# make build   bin/flagos-trace, the agent it injects, bin/libflagos_trace.so, and
-#              the program with which doctor tries the device
+# make build   bin/flagos-trace, the agent it injects, bin/libflagos_trace.so with
+#              bin/libflagos_trace_go.so, and the program with which doctor tries
+#              the device
+# make launch-loop  bin/flagos-trace-launch-loop, for scripts/validate-gpu --overhead
 # make demo    record a small workload on a look-alike GPU library, no GPU needed
 # make test    all tests
+# make reliability  each fault many times, and the table in docs/reliability.md
+# make soak    recordings that are large or long, about 20 minutes
 GO      ?= go
 VERSION ?=
 LDFLAGS := $(if $(VERSION),-X github.com/flagos-ai/flagos-trace/internal/version.set=$(VERSION))
@@ -13,19 +17,27 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 # Checked every time: the Go tool knows best what has to be built again.
-.PHONY: all build agent probe fakegpu demo test lint fuzz bench clean
+.PHONY: all build agent probe launch-loop fakegpu demo test soak reliability lint fuzz bench clean
 
 all: build
 
 build: agent probe
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/flagos-trace ./cmd/flagos-trace
 
+# The part that is injected is C; it loads the other, which has the Go runtime.
+STUB := cmd/libflagos-trace/stub
 agent:
-	CGO_ENABLED=1 $(GO) build -trimpath -buildmode=c-shared -ldflags "$(AGENT_LDFLAGS)" -o bin/libflagos_trace.so ./cmd/libflagos-trace
+	CGO_ENABLED=1 $(GO) build -trimpath -buildmode=c-shared -ldflags "$(AGENT_LDFLAGS)" -o bin/libflagos_trace_go.so ./cmd/libflagos-trace
+	$(CC) -std=gnu11 -O2 -Wall -Wextra -fvisibility=hidden $(if $(VERSION),-DFT_VERSION='"$(VERSION)"') -fPIC -shared -Wl,-z,defs,-z,nodelete \
+	  -Wl,--version-script,$(STUB)/exports.map -o bin/libflagos_trace.so $(STUB)/*.c -pthread -ldl
 
 probe:
 	@mkdir -p bin
 	$(CC) -std=gnu11 -O1 -Wall -Wextra -o bin/flagos-trace-probe cmd/flagos-trace-probe/probe.c -ldl
+
+launch-loop:
+	@mkdir -p bin
+	$(CC) -std=gnu11 -O2 -Wall -Wextra -o bin/flagos-trace-launch-loop scripts/workloads/launch_loop.c -ldl
 
 fakegpu:
 	$(GO) run ./internal/fakegpu/cmd/build-fakegpu bin/fakegpu >/dev/null
@@ -36,6 +48,15 @@ demo: build fakegpu
 
 test:
 	$(GO) test -timeout 9m ./...
+
+# Eight processes of a million launches, many fork storms, ten minutes of windows.
+soak:
+	$(GO) test -v -timeout 60m -run 'TestLoad|TestForkStorm|TestSoak' ./internal/reliability -args -launches 1000000 -storms 50 -soak 10m
+
+# The table is written only if all of it passes.
+TRIES ?= 20
+reliability:
+	$(GO) test -count=1 -timeout 60m -run '^TestFaults$$' ./internal/reliability -tries $(TRIES) -report ../../docs/reliability.md
 
 lint:
 	@files=$$(gofmt -l .); if [ -n "$$files" ]; then echo "not gofmt'ed: $$files"; exit 1; fi

@@ -53,8 +53,9 @@ type Agent struct {
 	busy    atomic.Bool // a command of the C interface is under way
 	binding tracer.Binding
 	armed   atomic.Bool
-	sampler sampler // the flusher's, as schedule is
+	sampler sampler // the flusher's, as schedule and beside are
 	schedule
+	beside beside
 	socket *listener // nil if there is none
 
 	mu       sync.Mutex // guards the two lists; never held across a call out
@@ -127,6 +128,7 @@ func (a *Agent) begin(fds bool, short error) {
 	haveMemory, armErr := true, short
 	if armErr == nil {
 		haveMemory = a.shim.Open(a.cfg.bufferSize, a.cfg.buffers, a.cfg.exitTimeout)
+		a.joined()
 		armErr = a.arm()
 	}
 	h := self.header(a.version, a.shim.Clock().Realtime, a.cfg.options)
@@ -142,7 +144,7 @@ func (a *Agent) begin(fds bool, short error) {
 	if err != nil {
 		a.log.printf("%v: nothing is recorded", err)
 		if a.binding != nil {
-			_ = a.binding.Disarm()
+			_ = a.disarmBinding()
 		}
 		a.shim.ExitDone()
 		return
@@ -192,7 +194,7 @@ func (a *Agent) arm() error {
 			if a.cfg.paused {
 				return nil
 			}
-			if err = b.Arm(a.shim, a.cfg.options); err == nil {
+			if err = a.armBinding(); err == nil {
 				return nil
 			}
 		}

@@ -39,7 +39,7 @@ func TestConfig(t *testing.T) {
 	} {
 		want := config{
 			options: tracer.Options{API: tracer.APIKineto, Sync: true, Overhead: true},
-			temp:    "/tmp", exitTimeout: 5 * time.Second, flushEvery: 100 * time.Millisecond, bufferSize: 2 << 20, buffers: 64,
+			temp:    "/tmp", exitTimeout: 5 * time.Second, flushEvery: flushEvery, bufferSize: 256 << 10, buffers: 512,
 		}
 		c.want(&want)
 		got := configFrom(env(c.env))
@@ -107,6 +107,7 @@ func newFakeShim() *fakeShim {
 func (s *fakeShim) RequestFunc() uintptr              { return 1 }
 func (s *fakeShim) CompleteFunc() uintptr             { return 1 }
 func (s *fakeShim) SetPushPop(uintptr, uintptr)       {}
+func (s *fakeShim) Warm()                             {}
 func (s *fakeShim) Open(int, int, time.Duration) bool { return true }
 func (s *fakeShim) SetActive(bool)                    {}
 func (s *fakeShim) SetForced(bool)                    {}
@@ -116,6 +117,7 @@ func (s *fakeShim) Quiet(string)                      {}
 func (s *fakeShim) EnterVendor()                      {}
 func (s *fakeShim) LeaveVendor()                      {}
 func (s *fakeShim) RegisterExit()                     {}
+func (s *fakeShim) Spare() []int                      { return nil }
 func (s *fakeShim) Park()                             { s.parked.Add(1) }
 func (s *fakeShim) Chain(fn uintptr) int32            { s.chains.Add(1); return int32(dl.Call(fn)) }
 func (s *fakeShim) Clock() spool.Clock                { return spool.Clock{Realtime: time.Now().UnixNano()} }

@@ -16,6 +16,7 @@ const (
 	EnvDir         = "FLAGOS_TRACE_DIR"             // spool directory; without it nothing is recorded
 	EnvAPI         = "FLAGOS_TRACE_API"             // minimal, kineto (default) or all
 	EnvSync        = "FLAGOS_TRACE_SYNC"            // 0 leaves waits and device events out
+	EnvNVTX        = "FLAGOS_TRACE_NVTX"            // 1 records ranges and marks of NVTX
 	EnvOverhead    = "FLAGOS_TRACE_OVERHEAD"        // 0 leaves the tracer's own overhead out
 	EnvDebug       = "FLAGOS_TRACE"                 // "debug" writes a log beside the spool
 	EnvChain       = "FLAGOS_TRACE_CHAIN"           // another injection library, started after this one
@@ -34,15 +35,19 @@ const (
 
 const (
 	defaultExitTimeout = 5 * time.Second
-	defaultBufferSize  = 2 << 20
-	defaultBuffers     = 64
-	minBufferSize      = 64 << 10
-	maxBufferSize      = 32 << 20
-	maxBuffers         = 1024
-	maxExitTimeout     = time.Minute
-	minMaxSize         = 64 << 10
-	minRingBytes       = 256 << 10
-	maxMillis          = 366 * 24 * 3600 * 1000 // of delays and durations
+	// defaultBufferSize is small: a flush that is not forced hands over a buffer
+	// only once all its records are finished, and with a device that is always
+	// busy that is when it is full. Of 2 MiB, 360 ms of training were not yet
+	// handed over; see docs/validation.md.
+	defaultBufferSize = 256 << 10
+	defaultBuffers    = 512
+	minBufferSize     = 64 << 10
+	maxBufferSize     = 32 << 20
+	maxBuffers        = 1024
+	maxExitTimeout    = time.Minute
+	minMaxSize        = 64 << 10
+	minRingBytes      = 256 << 10
+	maxMillis         = 366 * 24 * 3600 * 1000 // of delays and durations
 )
 
 // errDir says that the spool directory cannot be used.
@@ -89,6 +94,7 @@ func configFrom(getenv func(string) string) config {
 	}
 	c.options.Sync = c.onOff(getenv, EnvSync)
 	c.options.Overhead = c.onOff(getenv, EnvOverhead)
+	c.options.NVTX = getenv(EnvNVTX) != "" && c.onOff(getenv, EnvNVTX)
 	c.options.PerThread = getenv(EnvPerThread) != "" && c.onOff(getenv, EnvPerThread)
 	c.flushEvery = time.Duration(c.number(getenv, EnvFlush, int(flushEvery.Milliseconds()), 10, 10_000)) * time.Millisecond
 	c.exitTimeout = time.Duration(c.number(getenv, EnvExitTimeout, int(defaultExitTimeout.Milliseconds()), 0, int(maxExitTimeout.Milliseconds()))) * time.Millisecond

@@ -133,7 +133,7 @@ func (a *Agent) Flush() Code { return a.ask(time.Time{}, a.fetch) }
 func (a *Agent) start() (Code, func(*spoolFile)) {
 	a.handBack()
 	var err error
-	a.vendor(func() { err = a.binding.Arm(a.shim, a.cfg.options) })
+	a.vendor(func() { err = a.armBinding() })
 	var requested []string
 	if d, ok := a.binding.(describer); ok {
 		for _, n := range d.Diagnoses() {
@@ -158,24 +158,35 @@ func (a *Agent) start() (Code, func(*spoolFile)) {
 	}
 }
 
+// stop closes the window before it fetches the last records, and disarms in
+// between: a flush that is forced while the program launches cuts off the records
+// of work still running, and those would be missing. As it is, what is running
+// ends behind the window, and what had ended is handed over without force.
 func (a *Agent) stop() (Code, func(*spoolFile)) {
 	code := OK
-	if err := a.flush(true); err != nil {
-		a.lose(spool.LossFlush, fmt.Sprintf("flushing: %v", err))
-		code = Failed
+	var err error
+	if a.armed.Load() {
+		err = a.flush(false)
 	}
 	then := a.window(false)
 	// Nothing is asked for while the agent sleeps.
 	if a.armed.Load() {
 		a.sampler.sample()
 		a.sampler.askDevices()
+		a.shim.SetActive(false)
+		if err := a.disarm(); err != nil {
+			a.diagnose(fmt.Sprintf("stopping: %v", err))
+			code = Failed
+		}
+		if last := a.fetchLast(); err == nil {
+			err = last
+		}
+		a.armed.Store(false)
 	}
-	a.shim.SetActive(false)
-	if err := a.disarm(); err != nil {
-		a.diagnose(fmt.Sprintf("stopping: %v", err))
+	if err != nil {
+		a.lose(spool.LossFlush, fmt.Sprintf("flushing: %v", err))
 		code = Failed
 	}
-	a.armed.Store(false)
 	a.stopped()
 	return code, func(f *spoolFile) {
 		then(f)

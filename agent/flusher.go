@@ -15,7 +15,7 @@ const (
 	// It bounds how late one reaches the spool, and so what a SIGKILL costs.
 	// Neither the library's own flush period nor smaller buffers bound it for a
 	// program that launches slowly.
-	flushEvery  = 100 * time.Millisecond
+	flushEvery  = 50 * time.Millisecond
 	sampleEvery = time.Second
 	// dryLimit is how many samples without a completed buffer, but with requests
 	// that could not be met, are worth a word.
@@ -56,6 +56,7 @@ func (a *Agent) flusher() {
 			a.run(c)
 		}
 		a.timed()
+		a.look()
 		if !a.armed.Load() {
 			a.cpu[Flusher].Store(threadCPU() - cpu)
 			continue
@@ -72,6 +73,9 @@ func (a *Agent) flusher() {
 			lastSample = now
 			s.sample()
 			s.watch()
+			if a.beside.sessions != nil {
+				a.beside.sessions.Scan()
+			}
 			if !orphan && a.orphaned() {
 				orphan = true
 				leave()
@@ -112,6 +116,10 @@ func (a *Agent) handBack() {
 	if a.shim.Counts().Requested == 0 {
 		return // the driver may still be initialising
 	}
+	if a.sessionOn() {
+		_ = a.flushNow(false) // every buffer finds its owner, see Sessions
+		return
+	}
 	force := !a.armed.Load()
 	if r, ok := a.binding.(interface{ ClockReplaced() bool }); ok && !force {
 		a.vendor(func() { force = r.ClockReplaced() })
@@ -127,7 +135,7 @@ func (a *Agent) vendor(calls func()) {
 }
 
 func (a *Agent) disarm() (err error) {
-	a.vendor(func() { err = a.binding.Disarm() })
+	a.vendor(func() { err = a.disarmBinding() })
 	return err
 }
 
@@ -136,10 +144,14 @@ func (a *Agent) finalFlush(s *sampler, cpu int64) {
 	for _, c := range a.take() {
 		c.answer(Inactive)
 	}
+	if a.beside.left && a.shim.Counts().Requested > 0 {
+		_ = a.flushNow(true) // buffers of the window that a session kept out
+	}
 	if a.flush(true) != nil {
 		a.refused.Store(true)
 	}
 	a.flushed.Store(true)
+	a.lastLook()
 	s.sample()
 	s.askDevices()
 	a.cpu[Flusher].Store(threadCPU() - cpu)
@@ -158,6 +170,8 @@ type sampler struct {
 	foreign bool // another profiler's buffers were told of
 	dry     int  // samples since a buffer came back, with requests in vain
 	last    Counts
+	// dropsUnknown: the library was asked what it dropped, and did not say.
+	dropsUnknown bool
 }
 
 // sample reads the clocks and, once the driver is up, what the library lost.
@@ -169,16 +183,27 @@ func (s *sampler) sample() {
 		return
 	}
 	var c spool.Clock
+	changed := false
 	a.vendor(func() {
+		before := a.beside.clockChanges()
 		c = a.readClock()
+		after := a.beside.clockChanges()
+		changed = before != after || after != a.beside.changes
+		a.beside.changes = after
 		if n, ok := a.binding.Dropped(); ok {
+			if a.beside.sessions != nil {
+				n = a.beside.sessions.Dropped(n)
+			}
 			a.dropped.Add(n)
 			a.hasDrops.Store(true)
+		} else if !s.dropsUnknown {
+			s.dropsUnknown = true
+			a.diagnose("the vendor's library does not say how many records it dropped: whether it lost any is not known")
 		}
 	})
 	if c.Vendor != 0 {
 		offset := int64(c.Vendor) - c.Realtime
-		if s.synced && jumped(s.offset, offset, c.Realtime-s.at) {
+		if s.synced && !changed && jumped(s.offset, offset, c.Realtime-s.at) {
 			a.lose(spool.LossClock, "the tracer's clock jumped: another profiler in the process replaced it, and probably took the buffers too; records are missing from here until recording is started again")
 		}
 		s.offset, s.at, s.synced = offset, c.Realtime, true

@@ -41,7 +41,7 @@ func (a *Agent) reserve() (fds bool, err error) {
 		return false, nil
 	}
 	debug.SetMemoryLimit(math.MaxInt64)
-	if !canStart(spareThreads) {
+	if !canStart(spareThreads - len(a.shim.Spare())) {
 		debug.SetGCPercent(-1) // the collector has threads of its own
 		return true, errThreads
 	}
@@ -50,12 +50,18 @@ func (a *Agent) reserve() (fds bool, err error) {
 	// cores.
 	runtime.GOMAXPROCS(2)
 	a.own = makeThreads(spareThreads)
+	for _, tid := range a.shim.Spare() {
+		a.own.tids[tid] = true
+	}
 	return true, nil
 }
 
-// canStart reports whether n threads can be had at once. It makes them, with the
-// C library's own means: those may fail.
+// canStart reports whether n threads can be had at once, beside those put aside. It
+// makes them, with the C library's own means: those may fail.
 func canStart(n int) bool {
+	if n <= 0 {
+		return true
+	}
 	libc, ok := dl.Loaded("libpthread.so.0", "libc.so.6")
 	if !ok {
 		return true // nothing to try it with

@@ -13,6 +13,10 @@ type Shim interface {
 	// Open maps the buffer pool and registers the exit handler; false means that
 	// there is no pool and everything will be discarded.
 	Open(blockBytes, blocks int, exitTimeout time.Duration) bool
+	// Warm has the system provide the memory of the first buffers, which are asked
+	// for while the program starts up: page by page it would take milliseconds of
+	// the program's threads. Called by the writer as it begins.
+	Warm()
 	// SetActive tells the C interface whether records are taken: while armed.
 	SetActive(bool)
 	// SetForced marks the buffers completed from now on as forced out.
@@ -45,6 +49,10 @@ type Shim interface {
 	// Chain calls the initialization function of another injection library with
 	// the signal mask the program called with.
 	Chain(fn uintptr) int32
+	// Spare returns the ids of the threads that were put aside for the Go runtime
+	// and are not used yet. They are the agent's own, and the next that the runtime
+	// makes.
+	Spare() []int
 	// Park blocks the calling thread for ever: a thread that ended would run the
 	// vendor's destructors while the driver is being torn down.
 	Park()

@@ -17,6 +17,7 @@ func (a *Agent) writer(f *spoolFile) {
 	defer a.shim.Park()
 	defer a.writerFailed(f)
 	a.shim.Quiet(spool.OwnThreadPrefix + "write")
+	a.shim.Warm()
 	a.threads[Writer].Store(int64(unix.Gettid()))
 	cpu := threadCPU()
 	threads := newThreadNames()

@@ -27,6 +27,7 @@ func WriteFile(path string, t *timeline.Trace, o Options) (Stats, error) {
 		return Stats{}, writeError(path, Stats{}, err)
 	}
 	defer f.Abort()
+	f.KeepSince(o.Since)
 	stats, err := write(f, t, o)
 	if err == nil {
 		err = f.Commit()

@@ -1,6 +1,9 @@
 package chrome
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // Compat chooses whose set of arguments a document has.
 type Compat uint8
@@ -25,6 +28,9 @@ type Options struct {
 	// TraceName is the value of the document's traceName. WriteFile sets it to
 	// the path if it is empty.
 	TraceName string
+	// Since, if it is set, has WriteFile fail with outfile.ErrTaken rather than
+	// replace a file that came, or changed, after that time.
+	Since time.Time
 	// Workers is the number of goroutines that render and compress; 0 means as
 	// many as there are processors.
 	Workers int

@@ -7,64 +7,23 @@ import (
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
-const (
-	categoryOperator   = "cpu_op"
-	categoryAnnotation = "user_annotation"
-)
-
-// hostByExternal maps external ids to the host events of a category.
-func (b *Builder) hostByExternal(category string) map[int64]uint32 {
-	want := b.t.Strings.ID(category)
-	m := map[int64]uint32{}
-	for i := range b.first {
-		e := b.t.Events.At(i)
-		if e.Kind == timeline.Host && e.Category == want && e.Flags&timeline.HasExternal != 0 {
-			m[e.External] = i
-		}
-	}
-	return m
+// spanKey is a stream, and an annotation among the host's events.
+type spanKey struct {
+	place timeline.Place
+	host  uint32
 }
 
 // annotate adds, for each annotation and each stream, the span of the device
 // work launched under it. It begins 1 ns before that work and ends 1 ns after,
-// as Kineto's does, so that viewers nest the work inside.
+// as Kineto's does, so that viewers nest the work inside. An annotation also covers
+// what was launched under those inside it; Kineto knows of the innermost only.
 func (b *Builder) annotate() {
 	if b.annotations.empty() {
 		return
 	}
-	named := b.hostByExternal(categoryAnnotation)
-	type key struct {
-		place timeline.Place
-		id    int64
-	}
-	spans := map[key]*timeline.Event{}
-	n := uint32(b.t.Events.Len())
-	for i := b.first; i < n; i++ {
-		e := b.t.Events.At(i)
-		if !e.Kind.OnDevice() {
-			continue
-		}
-		x := b.annotations.get(e.Correlation)
-		if !x.has {
-			continue
-		}
-		host, ok := named[x.id]
-		if !ok {
-			b.noted["device_work_of_unnamed_annotation"]++
-			continue
-		}
-		p := b.t.Places[e.Place]
-		p.Context = 0 // a row is a device's stream, whatever the context
-		k := key{p, x.id}
-		s := spans[k]
-		if s == nil {
-			spans[k] = &timeline.Event{
-				Start: e.Start, End: e.End, Kind: timeline.DeviceAnnotation, Name: b.t.Events.At(host).Name,
-				External: x.id, Flags: timeline.HasExternal, Place: e.Place,
-			}
-			continue
-		}
-		s.Start, s.End = min(s.Start, e.Start), max(s.End, e.End)
+	spans := b.annotatedWork()
+	if !b.o.KinetoRows {
+		b.coverNested(spans)
 	}
 	list := make([]*timeline.Event, 0, len(spans))
 	for _, s := range spans {
@@ -84,6 +43,74 @@ func (b *Builder) annotate() {
 	}
 	for _, s := range list {
 		b.t.Events.Add(*s)
+	}
+}
+
+// annotatedWork returns the spans of the innermost annotations.
+func (b *Builder) annotatedWork() map[spanKey]*timeline.Event {
+	spans := map[spanKey]*timeline.Event{}
+	for i := b.first; i < uint32(b.t.Events.Len()); i++ {
+		e := b.t.Events.At(i)
+		if !e.Kind.OnDevice() {
+			continue
+		}
+		x := b.annotations.get(e.Correlation)
+		if !x.has {
+			continue
+		}
+		host, ok := b.named(b.hosts().annotations, x.id, e.Start)
+		if !ok {
+			b.noted["device_work_of_unnamed_annotation"]++
+			continue
+		}
+		p := b.t.Places[e.Place]
+		p.Context = 0 // a row is a device's stream, whatever the context
+		b.cover(spans, spanKey{p, host}, e)
+	}
+	return spans
+}
+
+// cover widens the span of an annotation on a stream to an event there.
+func (b *Builder) cover(spans map[spanKey]*timeline.Event, k spanKey, e *timeline.Event) {
+	s := spans[k]
+	if s == nil {
+		host := b.t.Events.At(k.host)
+		spans[k] = &timeline.Event{
+			Start: e.Start, End: e.End, Kind: timeline.DeviceAnnotation, Name: host.Name,
+			External: host.External, Flags: timeline.HasExternal, Place: e.Place,
+		}
+		return
+	}
+	s.Start, s.End = min(s.Start, e.Start), max(s.End, e.End)
+}
+
+// coverNested lets annotations cover what those inside them do. Those that begin
+// last are taken first, so that each is whole before it is handed on.
+func (b *Builder) coverNested(spans map[spanKey]*timeline.Event) {
+	if len(b.parents) == 0 {
+		return
+	}
+	places := map[uint32][]timeline.Place{} // of each annotation
+	for k := range spans {
+		places[k.host] = append(places[k.host], k.place)
+	}
+	inner := make([]uint32, 0, len(b.parents))
+	for i := range b.parents {
+		inner = append(inner, i)
+	}
+	slices.SortFunc(inner, func(x, y uint32) int {
+		e, f := b.t.Events.At(x), b.t.Events.At(y)
+		return cmp.Or(cmp.Compare(f.Start, e.Start), cmp.Compare(e.End, f.End), cmp.Compare(y, x))
+	})
+	for _, i := range inner {
+		outer := b.parents[i]
+		for _, p := range places[i] {
+			k := spanKey{p, outer}
+			if spans[k] == nil {
+				places[outer] = append(places[outer], p)
+			}
+			b.cover(spans, k, spans[spanKey{p, i}])
+		}
 	}
 }
 

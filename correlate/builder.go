@@ -23,6 +23,11 @@ type Options struct {
 	// OwnThreads are the tracer's own threads in the traced process; their API
 	// calls are left out and counted.
 	OwnThreads map[int64]bool
+	// Sessions are the spans in which the host side was recorded, in order; nil is
+	// one for all host events there are.
+	Sessions []Session
+	// HostWindows, if set, are spans outside of which host events are left out.
+	HostWindows []timeline.Window
 	// KinetoRows puts device work where Kineto puts it even if that makes events
 	// of one row overlap, and keeps waits on the streams' rows.
 	KinetoRows bool
@@ -57,14 +62,26 @@ type Builder struct {
 	copyNames   map[copyKey]uint32
 	dropped     map[string]uint64
 	noted       map[string]uint64
+	markers     []marker
 	unlinked    map[string]uint64
+
+	// The host side; see hosts, bridge and countOperators.
+	sessions          []Session
+	index             *hostIndex
+	tids              []int64           // the system's id of each thread
+	threadSeen        []bool            // threads with operators
+	parents           map[uint32]uint32 // annotation -> the one around it
+	byTime            index[bool]       // correlations whose operator time told
+	unnamed           index[bool]       // those in an operator without an id
+	agreed, disagreed uint64
+	hostNoted         map[string]uint64
 }
 
 // New returns a builder that adds to t.
 func New(t *timeline.Trace) *Builder {
 	return &Builder{
 		t: t, first: uint32(t.Events.Len()), threads: map[thread]uint32{}, copyNames: map[copyKey]uint32{},
-		dropped: map[string]uint64{}, noted: map[string]uint64{}, unlinked: map[string]uint64{},
+		dropped: map[string]uint64{}, noted: map[string]uint64{}, hostNoted: map[string]uint64{}, unlinked: map[string]uint64{},
 	}
 }
 
@@ -123,6 +140,9 @@ func (b *Builder) Add(e *event.Event) {
 			b.contexts.learn(e.Context, e.Device)
 		}
 		return
+	case event.Marker:
+		b.addMarker(e)
+		return
 	case event.Context:
 		b.contexts.learn(e.Context, e.Device)
 		return
@@ -167,14 +187,22 @@ func (b *Builder) Finish(o Options) error {
 		o.Clock = Realtime{}
 	}
 	b.o = o
+	b.pairMarkers()
 	if err := b.mapClock(); err != nil {
 		return err
 	}
+	b.openSessions()
+	b.alignHost()
 	b.applyWindow()
+	b.cutHost()
+	b.tids, b.threadSeen = b.threadIDs(), make([]bool, len(b.threadList))
+	b.bridge()
 	calls := b.indexCalls()
 	b.link(calls)
+	b.countOperators(calls)
 	b.demangleKernels()
 	b.annotate()
+	b.drawRanges(calls)
 	b.joinSyncs()
 	b.copyCollectives()
 	b.assignRows()

@@ -69,14 +69,14 @@ func (b *Builder) fit() (Clock, error) {
 // constraints collects the calls whose operator is known. Ticks and times are
 // relative to the first, so that float64 holds them exactly enough.
 func (b *Builder) constraints() (cs []constraint, t0 uint64, ns0 int64) {
-	operators := b.hostByExternal(categoryOperator)
+	operators := b.hosts().operators
 	for i := b.first; i < uint32(b.t.Events.Len()); i++ {
 		e := b.t.Events.At(i)
 		if !e.Kind.IsAPI() {
 			continue
 		}
 		x := b.operators.get(e.Correlation)
-		host, ok := operators[x.id]
+		host, ok := operators.get(x.id)
 		if !x.has || !ok {
 			continue
 		}

@@ -108,8 +108,8 @@ func TestRowsOfProcessAndDeviceDoNotMeet(t *testing.T) {
 func TestAdjacentAnnotations(t *testing.T) {
 	for _, gap := range []uint64{0, 1, 2, 3} {
 		w := newWorld(func(w *world) {
-			w.host("user_annotation", "a", 5, 0, 900, 1)
-			w.host("user_annotation", "b", 5, 0, 900, 2)
+			w.host("user_annotation", "a", 5, 0, 400, 1)
+			w.host("user_annotation", "b", 5, 500, 900, 2)
 		})
 		for i := range uint64(2) {
 			w.external(event.ExternalAnnotation, i+1, i+1)

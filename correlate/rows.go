@@ -33,6 +33,8 @@ func (b *Builder) assignRows() {
 		switch {
 		case e.Kind.IsAPI():
 			e.Row = threads[e.Row]
+		case e.Kind == timeline.Host:
+			e.Row = b.rangeRow(e, threads)
 		case e.Kind == timeline.Overhead:
 			r := timeline.Row{PID: overheadPID, Kind: timeline.RowOverhead}
 			onRow[r] = append(onRow[r], i)
@@ -159,10 +161,9 @@ func (l *lane) takes(e *timeline.Event) bool {
 
 // threadRows returns the row of each thread that made API calls.
 func (b *Builder) threadRows() []uint32 {
-	tids := b.threadIDs()
 	rows := make([]uint32, len(b.threadList))
 	for i, th := range b.threadList {
-		rows[i] = b.t.Row(timeline.Row{PID: int64(th.pid), TID: tids[i], Kind: timeline.RowThread})
+		rows[i] = b.t.Row(timeline.Row{PID: int64(th.pid), TID: b.tids[i], Kind: timeline.RowThread})
 	}
 	return rows
 }
@@ -180,14 +181,15 @@ func (b *Builder) threadIDs() []int64 {
 		return ids
 	}
 	votes := make([]map[int64]int, len(ids))
-	operators := b.hostByExternal(categoryOperator)
-	for i := b.first; i < uint32(b.t.Events.Len()) && len(operators) > 0; i++ {
+	operators := b.hosts().operators
+	for i := b.first; i < uint32(b.t.Events.Len()) && operators.n > 0; i++ {
 		e := b.t.Events.At(i)
-		if !e.Kind.IsAPI() || e.Flags&timeline.HasExternal == 0 {
+		if !e.Kind.IsAPI() {
 			continue
 		}
-		host, ok := operators[e.External]
-		if !ok {
+		x := b.operators.get(e.Correlation)
+		host, ok := b.named(operators, x.id, e.Start)
+		if !x.has || !ok {
 			continue
 		}
 		if votes[e.Row] == nil {

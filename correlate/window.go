@@ -7,6 +7,9 @@ import (
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
+// longestSpan is how long an event may last, ns, but for ranges that the program marks.
+const longestSpan = 3600e9
+
 // mapClock turns the tracer's times into nanoseconds since the epoch, and drops
 // the events whose times no clock explains.
 func (b *Builder) mapClock() error {
@@ -37,11 +40,17 @@ func (b *Builder) mapClock() error {
 		if ok && e.Flags&timeline.Unfinished == 0 {
 			e.End, ok = clock.Map(uint64(e.End))
 		}
+		if ok && e.Flags&timeline.Unfinished == 0 && e.End-start > longestSpan && e.Kind != timeline.Host {
+			ok = false // its times are of two clocks, and one is not what it seems
+		}
 		if !ok {
 			b.dropped[timeline.DropOtherClock]++
 			continue
 		}
 		e.Start = start
+		if e.Flags&timeline.Unfinished == 0 {
+			e.End = max(e.End, start) // the clock changed in between: they are mapped apart
+		}
 		if keep != i {
 			*b.t.Events.At(keep) = *e
 		}
@@ -52,9 +61,8 @@ func (b *Builder) mapClock() error {
 }
 
 // applyWindow drops the tracer's own calls and the events that do not lie wholly
-// inside the window. If none
-// was given it becomes the span of all events. An event that never ended is
-// taken to last until the window's end.
+// inside the window. If none was given it becomes the span of all events. An
+// event that never ended is taken to last until the window's end.
 func (b *Builder) applyWindow() {
 	n := uint32(b.t.Events.Len())
 	w := b.o.Window
@@ -83,6 +91,10 @@ func (b *Builder) applyWindow() {
 		}
 		if e.Kind.IsAPI() && b.o.OwnThreads[int64(b.threadList[e.Row].tid)] {
 			b.dropped[timeline.DropOwnCalls]++
+			continue
+		}
+		if e.End < e.Start && e.Kind != timeline.Host {
+			b.dropped[timeline.DropOtherClock]++ // its times are of two clocks, and one of them is not known
 			continue
 		}
 		if e.Start < w.Start || e.End > w.End {

@@ -40,7 +40,7 @@ func checkLimits(e *exam) []Finding {
 	}{
 		{"limit.files", unix.RLIMIT_NOFILE, "open files", fewFiles, "the program, CUDA and the agent share them", "ulimit -n 1024"},
 		{"limit.processes", unix.RLIMIT_NPROC, "processes and threads of this user", fewProcesses, "CUDA and the agent start threads", "ulimit -u 4096"},
-		{"limit.memory", unix.RLIMIT_AS, "address space", unlimited, "CUDA reserves far more than it uses, and may not start", "ulimit -v unlimited"},
+		{"limit.memory", unix.RLIMIT_AS, "address space", unlimited, "CUDA reserves far more than it uses, and may not start; with less than 64 GiB left nothing is recorded", "ulimit -v unlimited"},
 		{"limit.filesize", unix.RLIMIT_FSIZE, "size of a file", unlimited, "records that do not fit are lost, and counted", "ulimit -f unlimited"},
 	} {
 		n, err := e.s.Limit(l.resource)

@@ -11,16 +11,16 @@ import (
 
 func checkAgent(e *exam) []Finding {
 	if e.agentErr != nil {
-		return one("agent", Fail, e.agentErr.Error(), "build it with `make build`, which puts it beside flagos-trace, or set FLAGOS_TRACE_AGENT to its path")
+		return one("agent", Fail, e.agentErr.Error(), "build it with `make build`, which puts it and its other part, libflagos_trace_go.so, beside flagos-trace, or set FLAGOS_TRACE_AGENT to its path")
 	}
 	switch {
 	case e.load == nil:
-		return one("agent", OK, e.agent+" exports InitializeInjection; loading it was not tried", "")
+		return one("agent", OK, e.agent+" and its other part are there; loading them was not tried", "")
 	case !e.load.ok:
-		return one("agent", Fail, fmt.Sprintf("%s cannot be loaded: %s", e.agent, e.load.why),
+		return one("agent", Fail, fmt.Sprintf("%s, or its other part beside it, cannot be loaded: %s", e.agent, e.load.why),
 			"build it on a system like this one (`make build`): an agent needs the C library it was built for, or an older one, and the same processor")
 	}
-	return one("agent", OK, e.agent+" loads, and exports InitializeInjection", "")
+	return one("agent", OK, e.agent+" loads, and so does its other part", "")
 }
 
 func checkProbe(e *exam) []Finding {

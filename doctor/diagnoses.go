@@ -11,6 +11,7 @@ import (
 
 // Parts of what the agent says, by which its diagnoses are known.
 const (
+	diagnoseNotStarted  = "the agent was not started"
 	diagnoseNotFound    = "libcupti not found"
 	diagnoseSymbol      = "lacks a function"
 	diagnoseTooNew      = "newer than the driver"
@@ -34,6 +35,10 @@ func (e *exam) explain(r *recording, c *timeline.Completeness) []Finding {
 		f := Finding{ID: r.id + ".diagnosis", Status: Warn, Seen: "the agent says: " + text}
 		has := func(part string) bool { return strings.Contains(text, part) }
 		switch {
+		case has(diagnoseNotStarted):
+			f.ID, f.Status = r.id+".agent", Fail
+			f.Seen = "recording " + r.program + ": " + text
+			f.Fix = "raise the limit that it names (a hard limit needs an administrator); where a part of the agent is missing, install both"
 		case has(diagnoseNotFound):
 			f.ID, f.Status = r.id+".library", Fail
 			f.Seen = "recording " + r.program + ": " + text

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/flagos-ai/flagos-trace/internal/version"
+	"github.com/flagos-ai/flagos-trace/record"
 )
 
 // Options say what to examine. The zero value is a recording into the working
@@ -106,7 +107,11 @@ func (e *exam) gather(ctx context.Context) {
 		return
 	}
 	if e.agentErr == nil {
-		e.load = e.tryLoad(ctx, e.agent)
+		for _, part := range []string{e.agent, record.AgentRuntime(e.agent)} {
+			if e.load = e.tryLoad(ctx, part); !e.load.ok {
+				break
+			}
+		}
 	}
 	if !e.o.NoProbe {
 		e.runProbes(ctx)

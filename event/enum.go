@@ -60,6 +60,16 @@ const (
 	ExternalAnnotation
 )
 
+// MarkerPhase says what a marker marks.
+type MarkerPhase uint8
+
+// Phases of markers.
+const (
+	MarkerInstant MarkerPhase = iota
+	MarkerBegin
+	MarkerEnd
+)
+
 // AppendCopyName appends the name traces show a copy by: "Memcpy HtoD (Pageable ->
 // Device)".
 func AppendCopyName(text []byte, k CopyKind, src, dst MemoryKind) []byte {

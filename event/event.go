@@ -17,12 +17,13 @@ const (
 	DeviceEvent              // an event (a marker in a stream) was recorded
 	Overhead                 // time the tracer itself took
 	Context                  // a context was created on a device
+	Marker                   // the program marked a moment, or an end of a range
 	NumKinds                 // number of kinds, for arrays indexed by Kind
 )
 
 var kindNames = [NumKinds]string{
 	"invalid", "kernel", "memcpy", "memcpy_peer", "memset", "runtime", "driver",
-	"external_correlation", "sync", "device_event", "overhead", "context",
+	"external_correlation", "sync", "device_event", "overhead", "context", "marker",
 }
 
 // String returns the kind's name as it stands in completeness records.
@@ -59,6 +60,7 @@ const (
 	HasDevice                         // Device
 	HasMaxClusters                    // Launch.MaxActiveClusters
 	StartsWork                        // an API call of those that start device work
+	HasThread                         // PID and TID of a Marker
 )
 
 // Launch is the configuration a kernel was launched with. It is comparable, so
@@ -86,7 +88,7 @@ type Event struct {
 	Incomplete bool
 	Start, End uint64
 	// Name is an id in the Strings given to the decoder: the symbol of a kernel
-	// (mangled), the name of an API call, of an overhead or of a sync.
+	// (mangled), the name of an API call, of an overhead, of a sync or of a marker.
 	Name        uint32
 	Correlation uint64 // extended to 64 bits; 0 is "none"
 
@@ -112,10 +114,16 @@ type Event struct {
 	SrcDevice, SrcContext uint32 // MemcpyPeer
 	DstDevice, DstContext uint32 // MemcpyPeer
 
-	// Runtime, Driver.
+	// Runtime, Driver. A Marker has PID and TID as well.
 	CBID        uint32 // callback id, in the id space of Kind
 	PID, TID    uint32
 	ReturnValue uint32
+
+	// Marker, whose Start is the moment. The two ends of a range have one id, and
+	// the name and the domain stand at its beginning.
+	Phase    MarkerPhase
+	MarkerID uint32
+	Domain   uint32 // in Strings; 0 is the default domain
 
 	// ExternalCorrelation.
 	External   ExternalKind

@@ -13,6 +13,11 @@ const (
 	agentName = "libflagos_trace.so"
 	// initFunc is the function the driver calls in an injected library.
 	initFunc = "InitializeInjection"
+	// runtimeName is the part of the agent that the injected one loads, once it
+	// knows that it can run in the process; it lies beside it and exports
+	// runtimeTable.
+	runtimeName  = "libflagos_trace_go.so"
+	runtimeTable = "flagos_trace_calls"
 )
 
 // findAgent returns the absolute path of the shared library to inject: beside
@@ -44,10 +49,24 @@ func findAgent(named, exe string) (string, error) {
 		ErrNoAgent, strings.Join(looked, "\n  "), envAgent, envAgent)
 }
 
-// checkAgent reports what would make the driver ignore the library in silence:
-// a file that is no shared library, or one that does not export the function the
-// driver calls.
+// checkAgent reports what would make the driver ignore the library in silence, or
+// leave it without what records: a file that is no shared library, or one that does
+// not export what it is loaded for.
 func checkAgent(path string) error {
+	if err := exports(path, initFunc); err != nil {
+		return err
+	}
+	other := AgentRuntime(path)
+	if err := exports(other, runtimeTable); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("its other part, %s, is not there: install both", other)
+	} else if err != nil {
+		return fmt.Errorf("its other part, %s: %w", other, err)
+	}
+	return nil
+}
+
+// exports reports why a file is not a shared library with that symbol.
+func exports(path, symbol string) error {
 	f, err := elf.Open(path)
 	if err != nil {
 		return err
@@ -58,11 +77,20 @@ func checkAgent(path string) error {
 		return err
 	}
 	for _, s := range symbols {
-		if s.Name == initFunc && s.Section != elf.SHN_UNDEF {
+		if s.Name == symbol && s.Section != elf.SHN_UNDEF {
 			return nil
 		}
 	}
-	return fmt.Errorf("it does not export %s", initFunc)
+	return fmt.Errorf("it does not export %s", symbol)
+}
+
+// AgentRuntime returns the path of the library that the agent's library at path
+// loads: it lies beside the file itself, wherever links to it are.
+func AgentRuntime(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return filepath.Join(filepath.Dir(path), runtimeName)
 }
 
 // FindAgent returns the absolute path of the library that Run would inject,

@@ -16,8 +16,9 @@ const maxDiagnoses = 100
 
 // collector is the trace of one process in the making: a decoder, a builder and
 // an account of what went through them. Where the buffers come from, a spool or
-// a dump, is its user's matter. Order of calls: addHost, if there are operators;
-// open; lose, diagnose and decode as things come; finish.
+// a dump, is its user's matter. Order of calls: addHost, or addSlice for each
+// slice, if there are operators; open; lose, diagnose and decode as things come;
+// finish.
 type collector struct {
 	origin    string // the file read, for messages
 	trace     *timeline.Trace
@@ -30,6 +31,9 @@ type collector struct {
 	threads   map[int64]string
 	diagnoses []string
 	gaps      *gapClock // between windows, nil without
+	side      joinedHost
+	// ownIdentity: the trace has an id and a host name of ours.
+	ownIdentity bool
 }
 
 func newCollector(origin string) *collector {
@@ -65,6 +69,9 @@ func (c *collector) decode(b tracer.Buffer) error {
 func (c *collector) add(e *event.Event) {
 	if e.Start != 0 {
 		c.times.add(e.Start)
+		if e.End != 0 {
+			c.times.addEnd(e.End)
+		}
 	}
 	c.builder.Add(e)
 }
@@ -106,6 +113,9 @@ func (c *collector) finish(join correlate.Options) error {
 		c.report(c.decoder.Report())
 	}
 	rec.Spool.LostBytes += c.undecoded
+	if join.Sessions == nil {
+		join.Sessions = c.side.sessions
+	}
 	if err := c.builder.Finish(join); err != nil {
 		return fmt.Errorf("%s: %w", c.origin, err)
 	}
@@ -115,6 +125,7 @@ func (c *collector) finish(join correlate.Options) error {
 	if n := rec.Dropped[timeline.DropOtherClock]; n > 0 {
 		c.diagnose(c.times.unexplained(n, rec.Clock.Source))
 	}
+	c.noteHost()
 	rec.Diagnoses = append(c.diagnoses, rec.Diagnoses...)
 	for i := range t.Rows {
 		if row := &t.Rows[i]; row.Kind == timeline.RowThread && row.Name == "" {

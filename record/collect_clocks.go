@@ -26,6 +26,7 @@ var epochTimes = correlate.Within{From: earliest, To: latest, Clock: correlate.R
 type recordTimes struct {
 	epoch, other           uint64 // records
 	firstEpoch, firstOther uint64 // their first times
+	otherEnds              bool   // some only end in another clock
 }
 
 func (r *recordTimes) add(t uint64) {
@@ -41,6 +42,18 @@ func (r *recordTimes) add(t uint64) {
 	}
 	r.other++
 }
+
+// addEnd takes note of the end of a record: where its clock was replaced before the
+// record ended, and was not the one of any record's start.
+func (r *recordTimes) addEnd(t uint64) {
+	if t-earliest > latest-earliest && r.other == 0 {
+		r.firstOther = t
+		r.otherEnds = true
+	}
+}
+
+// any reports whether there is a time that cannot be of the epoch.
+func (r *recordTimes) anyOther() bool { return r.other > 0 || r.otherEnds }
 
 // mixed reports whether there are times of two clocks.
 func (r *recordTimes) mixed() bool { return r.epoch > 0 && r.other > 0 }
@@ -99,7 +112,7 @@ func (c *clockSamples) choose(times *recordTimes) (clock correlate.Clock, about 
 	}
 	ticks := c.vendorLines(near > 0)
 	confirmed := len(ticks) > 0
-	if times.other > 0 && !confirmed {
+	if times.anyOther() && !confirmed {
 		for _, l := range fit(c.readings(func(s *spool.Clock) uint64 { return s.TSC })) {
 			if _, ok := correlate.Either(l.clocks).Map(times.firstOther); ok {
 				ticks = append(ticks, l)
@@ -114,7 +127,7 @@ func (c *clockSamples) choose(times *recordTimes) (clock correlate.Clock, about 
 		if any {
 			note = "the tracer's clock was never read: times that can be nanoseconds since the epoch are taken for CLOCK_REALTIME"
 		}
-	case times.other == 0 && near > 0:
+	case !times.anyOther() && near > 0:
 		about.Source, about.NSPerTick = timeline.ClockRealtime, 0
 		return correlate.Realtime{}, about, ""
 	case near > 0 && len(ticks) > 0 || confirmed && times.epoch > 0:

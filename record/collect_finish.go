@@ -39,6 +39,9 @@ func (c *spoolCollector) checkRequest() {
 	if h.Options.Overhead {
 		want = append(want, event.Overhead)
 	}
+	if h.Options.NVTX {
+		want = append(want, event.Marker)
+	}
 	for _, k := range want {
 		if !slices.Contains(h.Requested, k.String()) {
 			c.lose(k.String()+refused, "")
@@ -80,10 +83,12 @@ func (c *spoolCollector) finish() (*timeline.Trace, error) {
 		c.gaps = &gapClock{Clock: clock, windows: list}
 		clock = c.gaps
 	}
+	rec.Operators = c.host.account()
 	if err := c.collector.finish(correlate.Options{
-		ThreadIDs: true, KinetoRows: c.o.KinetoRows, Clock: clock, Window: &w, OwnThreads: c.ownThreads(),
+		ThreadIDs: true, KinetoRows: c.o.KinetoRows, Clock: clock, Window: &w, OwnThreads: c.ownThreads(), HostWindows: list,
 	}); err != nil {
 		return nil, err
 	}
+	c.host.conclude(h)
 	return t, nil
 }

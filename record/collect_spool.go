@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/flagos-ai/flagos-trace/spool"
 	"github.com/flagos-ai/flagos-trace/timeline"
@@ -23,6 +24,9 @@ type CollectOptions struct {
 	API tracer.APILevel
 	// KinetoRows puts events on rows as Kineto does, see correlate.Options.
 	KinetoRows bool
+	// Alive: the process still runs, so that the end of the host side is still being
+	// written.
+	Alive bool
 	// ExitCode and Signal say how the traced program ended, where that was seen.
 	ExitCode *int
 	Signal   string
@@ -57,6 +61,7 @@ func CollectSpool(path string, o CollectOptions) (*timeline.Trace, error) {
 	}
 	c := spoolCollector{collector: newCollector(path), o: o}
 	c.rec.Spool = &timeline.SpoolCounts{Bytes: size}
+	c.host = c.readHost(path, filepath.Dir(path), o.Alive)
 	for i, r := range readers {
 		c.next(i == 0)
 		if err := c.read(r); err != nil {
@@ -106,6 +111,7 @@ func (c *spoolCollector) read(r *spool.Reader) error {
 type spoolCollector struct {
 	*collector
 	o          CollectOptions
+	host       *hostReader
 	header     spool.Header
 	haveHeader bool
 	// haveSegment: the header of the segment that is being read was seen.
@@ -115,6 +121,7 @@ type spoolCollector struct {
 	clocks      clockSamples
 	end         *spool.End
 	marks       []spool.Window
+	sessions    []spool.Session // of the program's own profiler
 	counters    spool.Counters
 	oldest      int64 // when the oldest segment began, CLOCK_REALTIME ns
 	frames      uint64
@@ -210,6 +217,11 @@ func (c *spoolCollector) take(f spool.Frame) (err error) {
 		var e spool.End
 		if e, err = f.End(); err == nil {
 			c.end = &e
+		}
+	case spool.TypeSession:
+		var w spool.Session
+		if w, err = f.Session(); err == nil {
+			c.beside(w)
 		}
 	case spool.TypeDiagnosis:
 		var text string

@@ -2,6 +2,7 @@ package record
 
 import (
 	"math"
+	"slices"
 
 	"github.com/flagos-ai/flagos-trace/correlate"
 	"github.com/flagos-ai/flagos-trace/spool"
@@ -51,6 +52,9 @@ const (
 	// rateSlack is how much two readings may differ from the rate of those before
 	// and still be of the same counter: rateSlack of the time plus realtimeSlack.
 	rateSlack = 0.01
+	// shortRun is the time, ns, below which readings say little of a tick's length: a
+	// microsecond of jitter in it is more than a part in a million.
+	shortRun = 1e9
 )
 
 // vendorLines ties the tracer's own clock, where it was not CLOCK_REALTIME, to
@@ -59,11 +63,14 @@ const (
 func (c *clockSamples) vendorLines(hasRealtime bool) (lines []tickLine) {
 	var run []reading
 	flush := func() {
-		if l := fit(run); len(l) > 0 {
-			lines = append(lines, l...)
-		} else if len(run) > 0 {
-			lines = append(lines, c.known(run[0])...)
+		var l []tickLine
+		if len(run) > 0 && between(run[0], run[len(run)-1]) < shortRun {
+			l = c.known(run...)
 		}
+		if len(l) == 0 {
+			l = fit(run)
+		}
+		lines = append(lines, l...)
 		run = nil
 	}
 	for i := range c.list {
@@ -100,16 +107,16 @@ func continues(run []reading, r reading) bool {
 	return math.Abs(n*slope-dt) <= math.Abs(dt)*rateSlack+realtimeSlack
 }
 
-// known looks for the counter that a single reading is of among those of which
-// there are more readings.
-func (c *clockSamples) known(r reading) []tickLine {
+// known looks for the counter that a few readings are of among those of which there
+// are more.
+func (c *clockSamples) known(run ...reading) []tickLine {
 	for _, of := range []func(*spool.Clock) uint64{
 		func(s *spool.Clock) uint64 { return s.TSC },
 		func(s *spool.Clock) uint64 { return uint64(s.Monotonic) },
 		func(s *spool.Clock) uint64 { return uint64(s.MonotonicRaw) },
 	} {
 		for _, l := range fit(c.readings(of)) {
-			if nearTo(correlate.Either(l.clocks), r.ticks, r.realtime) {
+			if !slices.ContainsFunc(run, func(r reading) bool { return !nearTo(correlate.Either(l.clocks), r.ticks, r.realtime) }) {
 				return []tickLine{l}
 			}
 		}

@@ -26,6 +26,11 @@
 //     several spools, and the launcher of the ranks has one without a rank.
 //   - The note in the spool folder (recording.json) is for Recover only: a folder
 //     with nothing else in it counts as empty.
+//   - What the host side leaves beside a spool (hostFiles) is written by the traced
+//     program: it is opened as nothing but a regular file of the same owner, and
+//     none of its flaws keeps the device's side from being read. It goes into the
+//     trace before the spool is decoded, slice by slice.
+//   - An empty slice is one that limitHost removed.
 //   - An ignored signal is inherited by the program only while the recorder does
 //     not listen to it: see listen.
 //   - One recording may hold times of several clocks: another profiler in the

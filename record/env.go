@@ -17,6 +17,9 @@ const (
 	envChain  = "FLAGOS_TRACE_CHAIN"    // library to initialise after the agent
 	envAgent  = "FLAGOS_TRACE_AGENT"    // where the agent is
 	envDebug  = "FLAGOS_TRACE"          // "debug": the agent writes a log beside the spool
+	envNVTX   = "FLAGOS_TRACE_NVTX"     // 1: ranges and marks of NVTX
+
+	envInjectNVTX = "NVTX_INJECTION64_PATH" // read by each copy of NVTX at its first call
 )
 
 // lookup returns the value of key, "" if it is not set. Of several settings the
@@ -33,7 +36,12 @@ func lookup(env []string, key string) string {
 // childEnv returns the environment for the program: env with the injection and
 // the agent's settings.
 func childEnv(env []string, agent, dir string, o *Options) ([]string, error) {
-	if err := o.Limits.Check(); err != nil {
+	limits := o.Limits
+	if err := o.Host.Check(&limits); err != nil {
+		return nil, err
+	}
+	limits.Paused = limits.Paused || o.Host.Steps != ""
+	if err := limits.Check(); err != nil {
 		return nil, err
 	}
 	set := map[string]string{
@@ -42,11 +50,13 @@ func childEnv(env []string, agent, dir string, o *Options) ([]string, error) {
 		envAPI:    string(o.API),
 		envSync:   "0",
 		envChain:  "",
+		envNVTX:   "",
 	}
 	if o.Sync {
 		set[envSync] = "1"
 	}
-	o.Limits.env(set)
+	limits.env(set)
+	o.Host.env(set, env, agent, dir)
 	// Kineto, too, reads "none" as nothing.
 	if held := lookup(env, envInject); held != "" && held != "none" {
 		switch {
@@ -63,6 +73,13 @@ func childEnv(env []string, agent, dir string, o *Options) ([]string, error) {
 		}
 		set[envChain] = held
 	}
+	if o.NVTX {
+		if held := lookup(env, envInjectNVTX); held != "" {
+			return nil, fmt.Errorf("%w: %s is set to %s, and NVTX tells one library only of a program's ranges. Unset it, or record without --nvtx",
+				ErrInjectionTaken, envInjectNVTX, held)
+		}
+		set[envNVTX], set[envInjectNVTX] = "1", agent
+	}
 	out := make([]string, 0, len(env)+len(set))
 	for _, kv := range env {
 		key, _, _ := strings.Cut(kv, "=")
@@ -70,8 +87,9 @@ func childEnv(env []string, agent, dir string, o *Options) ([]string, error) {
 			out = append(out, kv)
 		}
 	}
-	for _, key := range slices.Concat([]string{envInject, envDir, envAPI, envSync, envChain}, envLimits) {
-		if set[key] != "" {
+	for _, key := range slices.Concat([]string{envInject, envDir, envAPI, envSync, envChain, envNVTX, envInjectNVTX}, envLimits, envHosts, []string{envPython}) {
+		// Plain operators are an empty list, which is not none.
+		if set[key] != "" || key == envHost && !o.Host.Off {
 			out = append(out, key+"="+set[key])
 		}
 	}

@@ -1,14 +1,17 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -24,7 +27,9 @@ type finisher struct {
 	dir     string
 	result  *Result
 	strict  bool // a spool that cannot be read is an error
-	ranks   bool // there are ranks of a distributed program
+	// began is when the recording did; zero where it was not seen.
+	began time.Time
+	ranks bool // there are ranks of a distributed program
 	// orphaned: the recorder is gone, so how the program ended was not seen.
 	orphaned bool
 	// For Options.Merge: the traces so far, and one with nothing in it for the
@@ -57,10 +62,13 @@ func (f *finisher) finish() error {
 	var failed []error
 	// Writing takes its time, in which a process that the command left behind may
 	// have begun to record.
-	for range maxRounds {
+	for round := range maxRounds {
 		spools, err := f.fresh()
 		if err != nil {
 			return fmt.Errorf("cannot read the spool folder: %w", err)
+		}
+		if round == 0 && f.ended.signal != "" {
+			letDie(spools)
 		}
 		if len(spools) == 0 && f.sizes != nil {
 			break
@@ -106,6 +114,14 @@ func (f *finisher) finish() error {
 		f.keep()
 	}
 	return errors.Join(err, removal)
+}
+
+// letDie waits a moment for processes that what killed the command has killed,
+// too: the last of them may take a little longer, and their data is then whole.
+func letDie(spools []spoolFile) {
+	for until := time.Now().Add(settle); slices.ContainsFunc(spools, spoolFile.alive) && time.Now().Before(until); {
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // fresh lists the spools that were not dealt with yet.
@@ -203,7 +219,7 @@ func (f *finisher) writeAll(spools []spoolFile) (failed []error) {
 }
 
 func (f *finisher) writeSpool(s spoolFile, name string, running bool) error {
-	c := CollectOptions{API: f.options.API, KinetoRows: f.options.Compat}
+	c := CollectOptions{API: f.options.API, KinetoRows: f.options.Compat, Alive: running}
 	// Only the program's own end was seen, not that of its children.
 	if s.pid == f.ended.pid && s.pid != 0 && !running && !f.orphaned {
 		c.Signal = f.ended.signal
@@ -265,14 +281,37 @@ func (f *finisher) write(t *timeline.Trace, name string, spool spoolFile) error 
 	return nil
 }
 
-// writeTo writes a trace of what is called whose.
+// writeTo writes a trace of what is called whose. Where another recording has put
+// its trace there since this one began, the name gets the id of the process, and
+// that of the recorder if need be.
 func (f *finisher) writeTo(name string, t *timeline.Trace, whose string) (*MergedFile, error) {
+	names := []string{name}
+	if !f.began.IsZero() && !f.options.NoClobber && !outfile.IsStream(name) {
+		id := strconv.Itoa(cmp.Or(t.Process.PID, f.ended.pid))
+		names = append(names, insert(name, id), insert(insert(name, id), strconv.Itoa(os.Getpid())))
+	}
+	var file *MergedFile
+	err := error(outfile.ErrTaken)
+	for i := 0; i < len(names) && errors.Is(err, outfile.ErrTaken); i++ {
+		// Looked at before, too: writing takes its time.
+		if i+1 < len(names) && outfile.Taken(names[i], f.began) {
+			continue
+		}
+		if file, err = f.writeAs(names[i], t, whose); err == nil && i > 0 {
+			f.say(line(name) + " is by now that of another recording; see " + line(names[i]))
+		}
+	}
+	return file, err
+}
+
+// writeAs writes a trace under this very name.
+func (f *finisher) writeAs(name string, t *timeline.Trace, whose string) (*MergedFile, error) {
 	if f.options.NoClobber && !outfile.IsStream(name) {
 		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%w: %s; the trace of %s is not written", ErrExists, name, whose)
 		}
 	}
-	format := chrome.Options{}
+	format := chrome.Options{Since: f.began}
 	if f.options.Compat {
 		format.Compat = chrome.CompatKineto
 	}

@@ -189,18 +189,20 @@ var stubAgent = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	src, lib := filepath.Join(dir, "stub.c"), filepath.Join(dir, agentName)
-	if err := os.WriteFile(src, []byte("int "+initFunc+"(void) { return 1; }\n"), 0o644); err != nil {
-		return "", err
+	for name, text := range map[string]string{agentName: "int " + initFunc + "(void) { return 1; }\n", runtimeName: "int " + runtimeTable + ";\n"} {
+		src := filepath.Join(dir, "stub.c")
+		if err := os.WriteFile(src, []byte(text), 0o644); err != nil {
+			return "", err
+		}
+		out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", filepath.Join(dir, name), src).CombinedOutput()
+		if err != nil {
+			return "", fmt.Errorf("gcc: %w\n%s", err, out)
+		}
 	}
-	out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", lib, src).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("gcc: %w\n%s", err, out)
-	}
-	return lib, nil
+	return filepath.Join(dir, agentName), nil
 })
 
-// agentStub returns a shared library that passes for the agent and does nothing.
+// agentStub returns a shared library that, with another beside it, passes for the agent and does nothing.
 func agentStub(t *testing.T) string {
 	t.Helper()
 	made.Store(true)

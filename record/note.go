@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -70,11 +71,14 @@ func startTime(pid int) uint64 {
 	return n
 }
 
-// removeEmpty removes a spool folder in which there is nothing but the note.
+// removeEmpty removes a spool folder in which there is nothing but the note and the
+// bootstrap.
 func removeEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
-	if err == nil && len(entries) == 1 && entries[0].Name() == noteName {
+	others := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() != noteName && e.Name() != pythonDir })
+	if err == nil && !others {
 		_ = os.Remove(filepath.Join(dir, noteName)) // the folder's removal fails without it
+		_ = removeBootstrap(dir)
 	}
 	return os.Remove(dir)
 }

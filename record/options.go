@@ -40,6 +40,7 @@ type Options struct {
 	Output    string
 	API       tracer.APILevel // "" is Kineto's
 	Sync      bool            // record waits and device events
+	NVTX      bool            // record ranges and marks of NVTX
 	Chain     bool            // pass an injected library of another tool on to the agent
 	Compat    bool            // write only what Kineto itself would write
 	KeepSpool bool            // keep the spool folder
@@ -47,6 +48,7 @@ type Options struct {
 	NoClobber bool            // fail rather than overwrite a trace
 	Merge     bool            // write one trace of all processes, where memory allows it
 	Limits
+	Host HostOptions
 	// KillAfter is how long after a request to end (SIGTERM or SIGINT) the program
 	// is killed if it still runs; 0 is never.
 	KillAfter time.Duration

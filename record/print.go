@@ -58,7 +58,7 @@ func (s *Summary) Print(w io.Writer, width int) error {
 		fmt.Fprintf(&b, "flagos-trace: process %d %s, which the command left behind, still runs: what it does on a device from now on is not recorded\n", p.PID, line(p.Process))
 	}
 	if s.Stale != "" {
-		fmt.Fprintf(&b, "flagos-trace: %s was there before and is not of this run: the traces of its processes have names of their own\n", line(s.Stale))
+		fmt.Fprintf(&b, "flagos-trace: %s is not of this run: the traces of its processes have names of their own\n", line(s.Stale))
 	}
 	if s.Cost != nil {
 		s.Cost.print(&b)
@@ -100,6 +100,7 @@ func (s *TraceSummary) print(b *bytes.Buffer, width, top int, merged bool, said 
 		printInvalid(b, s.InvalidText)
 	}
 	if s.Completeness != nil {
+		printOperators(b, s.Completeness.Operators)
 		printCompleteness(b, s.Completeness, said)
 	}
 }

@@ -198,6 +198,11 @@ func removeSpools(dir string, spools []spoolFile) error {
 			}
 		}
 		_ = os.Remove(strings.TrimSuffix(s.path, spoolExt) + spool.SocketExt) // of a process that is gone
+		for _, name := range findHostFiles(s.path).paths() {
+			if err := os.Remove(name); err != nil {
+				return err
+			}
+		}
 	}
 	if err := removeEmpty(dir); err != nil && !errors.Is(err, unix.ENOTEMPTY) {
 		return err

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/flagos-ai/flagos-trace/host/bootstrap"
 	"github.com/flagos-ai/flagos-trace/internal/outfile"
 	"github.com/flagos-ai/flagos-trace/internal/version"
 )
@@ -22,6 +24,7 @@ const settle = 250 * time.Millisecond
 // ErrInterrupted the process can write no more traces: it should exit.
 func Run(o Options) (*Result, error) {
 	r := &Result{ExitCode: ExitFailure}
+	began := time.Now()
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
@@ -48,6 +51,11 @@ func Run(o Options) (*Result, error) {
 	if err != nil {
 		return r, errors.Join(err, os.RemoveAll(dir))
 	}
+	if !o.Host.Off {
+		if err := bootstrap.Write(filepath.Join(dir, pythonDir)); err != nil {
+			return r, errors.Join(err, os.RemoveAll(dir))
+		}
+	}
 	sigs := listen()
 	defer sigs.close()
 	end, err := watched(&o, dir, env, sigs)
@@ -64,7 +72,7 @@ func Run(o Options) (*Result, error) {
 	}
 
 	done := make(chan error, 1)
-	f := &finisher{options: &o, ended: end, dir: dir, result: r}
+	f := &finisher{options: &o, ended: end, dir: dir, result: r, began: began}
 	go func() { done <- f.finish() }()
 	for {
 		select {
@@ -96,7 +104,8 @@ func watched(o *Options, dir string, env []string, sigs *signals) (ended, error)
 	stop := func() {}
 	end, err := runChild(o, env, sigs, func(pid int) {
 		note(dir, o, pid)
-		stop = showProgress(o.Progress, dir)
+		progress, limits := showProgress(o.Progress, dir), keepHostLimits(dir, o)
+		stop = func() { progress(); limits() }
 	})
 	stop()
 	if end.killed != "" && !o.JSON {

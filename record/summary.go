@@ -31,7 +31,7 @@ type Summary struct {
 	// never used the device: the agent has no place to record into any more.
 	LeftBehind []Idle `json:"left_behind,omitempty"`
 	// Stale is the file that Options.Output names, where it is there and none of
-	// these traces is in it: it is of an earlier run.
+	// these traces is in it: it is of another run.
 	Stale    string   `json:"stale,omitempty"`
 	Failures []string `json:"failures,omitempty"`
 	// Cost is that of all processes; absent where no spool was read.
@@ -193,9 +193,9 @@ func union(spans []span) int64 {
 	return length
 }
 
-// stale returns the output if it is a file that was there before: only processes
+// stale returns the output if it is a file of another recording: only processes
 // other than the command itself were traced, whose traces have names of their
-// own.
+// own, or another recording ended at the same time.
 func stale(output string, written []TraceSummary) string {
 	for _, t := range written {
 		if t.File == output {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/flagos-ai/flagos-trace/correlate"
 	"github.com/flagos-ai/flagos-trace/event"
 	"github.com/flagos-ai/flagos-trace/spool"
 	"github.com/flagos-ai/flagos-trace/timeline"
@@ -137,6 +138,17 @@ func TestPrint(t *testing.T) {
 		{"empty", 0, Summary{Command: []string{"true"}, ExitCode: &code, WallNS: 1_000_000, Traces: []TraceSummary{empty}}},
 		{"import", 0, Summary{Traces: []TraceSummary{one(nil)}}},
 		{"stale", 0, Summary{Command: []string{"torchrun"}, ExitCode: &code, WallNS: 1_000_000, Traces: []TraceSummary{empty}, Stale: "trace.json.gz"}},
+		{"operators", 0, Summary{Traces: []TraceSummary{
+			one(&timeline.Completeness{Ended: "exit", Operators: &timeline.Operators{
+				Seen: 14876, Framework: "2.11.0+cu130", Slices: 3, LostSlices: 1, LinkedByID: 2150, LinkedByTime: 6, Agreed: 2149, Disagreed: 1, DeviceLinked: 1936,
+				CallsUnlinked:  map[string]uint64{timeline.UnlinkedNoOperator: 6, timeline.UnlinkedLostSlice: 1},
+				DeviceUnlinked: map[string]uint64{timeline.UnlinkedNoCall: 3, timeline.UnlinkedLostSlice: 1, "brand_new": 1},
+				Noted:          map[string]uint64{correlate.HostUnfinished: 1, notedGarbage: 2, "newer": 3},
+			}}),
+			one(&timeline.Completeness{Ended: "exit", Operators: &timeline.Operators{Reason: timeline.ReasonNoBootstrap, CallsUnlinked: map[string]uint64{timeline.UnlinkedNoHost: 3}}}),
+			one(&timeline.Completeness{Ended: "exit", Operators: &timeline.Operators{Reason: "newer"}}),
+			one(&timeline.Completeness{Ended: "exit", Operators: &timeline.Operators{Reason: timeline.ReasonNotPython}}),
+		}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b bytes.Buffer

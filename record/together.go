@@ -42,6 +42,11 @@ func tooLarge(spools []spoolFile, available int64) string {
 				total += st.Size()
 			}
 		}
+		for _, name := range findHostFiles(s.path).paths() {
+			if st, err := os.Lstat(name); err == nil {
+				total += st.Size()
+			}
+		}
 	}
 	if total <= available/memoryPerByte {
 		return ""

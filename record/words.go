@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flagos-ai/flagos-trace/correlate"
 	"github.com/flagos-ai/flagos-trace/spool"
 	"github.com/flagos-ai/flagos-trace/timeline"
 	"github.com/flagos-ai/flagos-trace/tracer"
@@ -38,6 +39,7 @@ var losses = map[string]string{
 	spool.LossMemory: "everything: there was no memory for buffers",
 	spool.LossFlush:  "records that the vendor's library did not hand over when it was asked to",
 	spool.LossAgent:  "the end of the recording: the agent failed",
+	spool.LossStart:  "everything: the agent could not be started in the process",
 
 	spool.LossMaxSize: "what came after the data had the size allowed (--max-size)",
 }
@@ -99,12 +101,13 @@ func explain(c *timeline.Completeness) account {
 		a.Lost = append(a.Lost, loss(code))
 	}
 	switch {
+	case c.Ended == timeline.EndUnavailable && slices.Contains(c.Missing, spool.LossStart): // said above
 	case c.Ended == timeline.EndUnavailable:
 		a.Lost = append(a.Lost, "everything: the vendor's library could not be used")
 	case c.Flushed != nil && !*c.Flushed:
 		a.Lost = append(a.Lost, "the last records: the vendor's library did not hand them over in time")
 	case c.Ended == timeline.EndCut:
-		a.Maybe = append(a.Maybe, "it ended without handing over its last records: what came after they were last fetched (every 100 ms, "+
+		a.Maybe = append(a.Maybe, "it ended without handing over its last records: what came after they were last fetched (every 50 ms, "+
 			"as long as the program let the agent write) may be missing")
 	case c.Ended == timeline.EndRunning:
 		a.Maybe = append(a.Maybe, "the process was still running: its trace stops where it was read")
@@ -123,6 +126,15 @@ func explain(c *timeline.Completeness) account {
 	}
 	if n := c.Noted[orphanArrows]; n > 0 {
 		a.Notes = append(a.Notes, plural(n, "ends of arrows between operators left out: the host trace lacks their other end"))
+	}
+	if n := c.Noted[correlate.NotedEndsAlone]; n > 0 {
+		a.Notes = append(a.Notes, plural(n, "ends of NVTX ranges that began before recording did, left out"))
+	}
+	if n := c.Noted[correlate.NotedOpenRanges]; n > 0 {
+		a.Notes = append(a.Notes, plural(n, "NVTX ranges whose end was not recorded, drawn to the window's end"))
+	}
+	if n := c.Noted[notedSessions]; n > 0 {
+		a.Notes = append(a.Notes, plural(n, "sessions of the program's own profiler ran beside the recording; both have their records"))
 	}
 	if n := c.Noted[notedWindows]; n > 0 {
 		a.Notes = append(a.Notes, fmt.Sprintf("recorded in %d windows; what happened between them is not in the trace", n))
@@ -145,7 +157,7 @@ func counted(n uint64, reason string) string {
 }
 
 // plurals finds the first noun of a text that follows a count.
-var plurals = regexp.MustCompile(`\b(record|text|call|span|kernel|id|event|buffer|frame|write|end|spool)s\b`)
+var plurals = regexp.MustCompile(`\b(record|text|call|span|kernel|id|event|buffer|frame|write|end|spool|slice|file|line|range|operator|session)s\b`)
 
 // plural puts a count before a text in the plural, and its first noun into the
 // singular where the count is one.

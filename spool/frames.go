@@ -29,14 +29,33 @@ const (
 	// TypeRequested is JSON of []string: the activity kinds enabled, by name, as of
 	// the last time the tracer was armed; it replaces the header's.
 	TypeRequested Type = 16
+	// TypeSession is JSON of Session: a profiler of the program's own ran beside the
+	// recording.
+	TypeSession Type = 17
 
-	maxType = TypeRequested
+	maxType = TypeSession
 )
 
 // Loss says that something is missing whose amount is not known.
 type Loss struct {
 	Code string `json:"code"` // one of the Loss constants, or one of a later version
 	Text string `json:"text"` // for people
+}
+
+// Session is a session of a profiler that the program brings along, such as
+// torch.profiler, which shared the vendor's library with the recording. It is no
+// loss: both have their records. While it ran the library's clock may have been
+// another.
+type Session struct {
+	StartNS int64 `json:"start_ns"`         // CLOCK_REALTIME
+	EndNS   int64 `json:"end_ns,omitempty"` // absent if it had not ended when the recording did
+	// Kinds are the vendor's numbers of the activity kinds it recorded.
+	Kinds []uint32 `json:"kinds,omitempty"`
+	// Buffers counts those of the recording's that were copied for it.
+	Buffers uint64 `json:"buffers,omitempty"`
+	// Late counts buffers that the library had not handed over when the session
+	// ended: it lacks their records, the recording has them.
+	Late int `json:"late,omitempty"`
 }
 
 // Codes of losses.
@@ -46,6 +65,7 @@ const (
 	LossMemory = "no_memory"          // there was no memory for buffers
 	LossFlush  = "flush_failed"       // the library refused to hand over records
 	LossAgent  = "agent_failed"       // the agent stopped early
+	LossStart  = "agent_not_started"  // the process has no room for the agent: limits, or a part missing
 	// LossMaxSize: the spool reached the size allowed, and buffers were left out.
 	LossMaxSize = "max_size"
 )

@@ -57,6 +57,9 @@ func (f Frame) Binding() (tracer.BindingInfo, error) {
 // Thread parses a TypeThread frame.
 func (f Frame) Thread() (Thread, error) { return parseJSON[Thread](f, TypeThread) }
 
+// Session parses a TypeSession frame.
+func (f Frame) Session() (Session, error) { return parseJSON[Session](f, TypeSession) }
+
 // Counters parses a TypeCounters frame.
 func (f Frame) Counters() (Counters, error) { return parseJSON[Counters](f, TypeCounters) }
 

@@ -41,6 +41,7 @@ func write(t testing.TB) string {
 		w.Diagnosis("library too new"),
 		w.Window(Window{Open: true, NS: 11}),
 		w.Loss(Loss{Code: LossClock, Text: "clock replaced"}),
+		w.Session(Session{StartNS: 1, EndNS: 9, Kinds: []uint32{5, 10}}),
 		w.End(End{Reason: "exit", Flushed: true}),
 	} {
 		if err != nil {
@@ -122,6 +123,8 @@ func TestRoundTrip(t *testing.T) {
 			v, err = f.Window()
 		case TypeLoss:
 			v, err = f.Loss()
+		case TypeSession:
+			v, err = f.Session()
 		case TypeEnd:
 			v, err = f.End()
 		}
@@ -142,6 +145,7 @@ func TestRoundTrip(t *testing.T) {
 		TypeClock:        Clock{1, 2, 3, 4, 5},
 		TypeThread:       Thread{5, "main"},
 		TypeLoss:         Loss{"clock_replaced", "clock replaced"},
+		TypeSession:      Session{StartNS: 1, EndNS: 9, Kinds: []uint32{5, 10}},
 		TypeCounters:     Counters{BuffersDelivered: 3},
 		TypeDiagnosis:    "library too new",
 		TypeWindow:       Window{Open: true, NS: 11},

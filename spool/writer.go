@@ -269,6 +269,9 @@ func (w *Writer) Binding(b tracer.BindingInfo) error { return w.json(TypeBinding
 // Requested appends the activity kinds enabled, by name.
 func (w *Writer) Requested(kinds []string) error { return w.json(TypeRequested, kinds) }
 
+// Session appends a session of the program's own profiler.
+func (w *Writer) Session(s Session) error { return w.json(TypeSession, s) }
+
 // Thread appends the name of a host thread.
 func (w *Writer) Thread(t Thread) error { return w.json(TypeThread, t) }
 

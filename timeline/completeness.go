@@ -27,9 +27,12 @@ type Completeness struct {
 	// Unlinked counts device work without its API call in the trace, by kind.
 	Unlinked map[string]uint64 `json:"unlinked,omitempty"`
 	// Noted counts what is in the trace and odd, by what it is.
-	Noted   map[string]uint64 `json:"noted,omitempty"`
-	Buffers *BufferCounts     `json:"buffers,omitempty"`
-	Spool   *SpoolCounts      `json:"spool,omitempty"`
+	Noted map[string]uint64 `json:"noted,omitempty"`
+	// Operators is the account of the framework's side; nil where nobody looked for
+	// one.
+	Operators *Operators    `json:"operators,omitempty"`
+	Buffers   *BufferCounts `json:"buffers,omitempty"`
+	Spool     *SpoolCounts  `json:"spool,omitempty"`
 	// Ended says how the recording ended.
 	Ended Ending `json:"ended,omitempty"`
 	// Flushed says whether the library handed over its last records.
@@ -63,6 +66,13 @@ type Clock struct {
 	UncertaintyNS *float64 `json:"uncertainty_ns,omitempty"`
 	// StepNS is the largest step of the wall clock seen while recording, ns.
 	StepNS *int64 `json:"realtime_step_ns,omitempty"`
+	// HostOffsetNS was added to the host side's times, ns, so that API calls lie
+	// inside the operators that their external ids name; where the host side came in
+	// several slices, that of the slice with the most such calls. Absent where there
+	// were too few to tell; the times are then as they were recorded.
+	// HostUncertaintyNS is how much more or less would do as well, ns.
+	HostOffsetNS      *int64 `json:"host_offset_ns,omitempty"`
+	HostUncertaintyNS *int64 `json:"host_offset_uncertainty_ns,omitempty"`
 }
 
 // Sources of a clock.

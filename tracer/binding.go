@@ -9,6 +9,8 @@ type Options struct {
 	// PerThread asks for host buffers of every thread's own: less contention
 	// between launching threads, more memory.
 	PerThread bool
+	// NVTX asks for the ranges and marks that the program reports through NVTX.
+	NVTX bool `json:",omitempty"`
 }
 
 // APILevel says which API calls are recorded.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flagos-ai/flagos-trace/internal/fakegpu"
+	"github.com/flagos-ai/flagos-trace/internal/testrig"
 	"github.com/flagos-ai/flagos-trace/spool"
 	"github.com/flagos-ai/flagos-trace/timeline"
 	"github.com/flagos-ai/flagos-trace/tracer"
@@ -36,11 +37,7 @@ func TestChainTakesRecords(t *testing.T) {
 
 // TestImportInterrupted: an interrupt leaves nothing half written.
 func TestImportInterrupted(t *testing.T) {
-	built = true
-	bin, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := testrig.Programs(t)
 	// Whether the signal comes in time depends on the machine: if the import was
 	// done before, there has to be more to write.
 	for _, records := range []int{300_000, 1_200_000, 4_800_000} {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/flagos-ai/flagos-trace/internal/fakegpu"
+	"github.com/flagos-ai/flagos-trace/internal/testrig"
 	"github.com/flagos-ai/flagos-trace/record"
 	"github.com/flagos-ai/flagos-trace/spool"
 	"github.com/flagos-ai/flagos-trace/timeline"
@@ -36,11 +37,7 @@ func recordAlong(t *testing.T, flags, workload []string) *running {
 func recordCommand(t *testing.T, flags, command []string) *running {
 	t.Helper()
 	gpu := fakegpu.Get(t)
-	built = true
-	bin, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := testrig.Programs(t)
 	r := &running{t: t, bin: bin, dir: t.TempDir()}
 	r.log = filepath.Join(r.dir, "calls")
 	args := append([]string{"record", "-q", "--summary", "summary.json"}, flags...)

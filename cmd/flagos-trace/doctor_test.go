@@ -12,30 +12,33 @@ import (
 
 	"github.com/flagos-ai/flagos-trace/doctor"
 	"github.com/flagos-ai/flagos-trace/internal/fakegpu"
+	"github.com/flagos-ai/flagos-trace/internal/testrig"
 )
 
+var probe struct {
+	sync.Once
+	err error
+}
+
 // buildProbe makes the program that doctor runs, beside the tool.
-var buildProbe = sync.OnceValue(func() error {
-	dir, err := build()
-	if err != nil {
-		return err
-	}
+func buildProbe(dir string) error {
+	probe.Do(func() { probe.err = compileProbe(dir) })
+	return probe.err
+}
+
+func compileProbe(dir string) error {
 	cmd := exec.Command("gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-o", filepath.Join(dir, "flagos-trace-probe"), "../flagos-trace-probe/probe.c", "-ldl")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
 	}
 	return nil
-})
+}
 
 // examine runs doctor --json with a library path and more of the environment.
 func examine(t *testing.T, libraries string, env []string, flags ...string) (*doctor.Report, int) {
 	t.Helper()
-	built = true
-	bin, err := build()
-	if err == nil {
-		err = buildProbe()
-	}
-	if err != nil {
+	bin := testrig.Programs(t)
+	if err := buildProbe(bin); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(filepath.Join(bin, "flagos-trace"), append([]string{"doctor", "--json"}, flags...)...)
@@ -181,12 +184,8 @@ func TestDoctorTorch(t *testing.T) {
 // goes wrong.
 func TestProbe(t *testing.T) {
 	gpu := fakegpu.Get(t)
-	built = true
-	bin, err := build()
-	if err == nil {
-		err = buildProbe()
-	}
-	if err != nil {
+	bin := testrig.Programs(t)
+	if err := buildProbe(bin); err != nil {
 		t.Fatal(err)
 	}
 	// A driver that never comes back.

@@ -2,54 +2,20 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/flagos-ai/flagos-trace/cmd/flagos-trace/internal/tracecheck"
 	"github.com/flagos-ai/flagos-trace/internal/fakegpu"
+	"github.com/flagos-ai/flagos-trace/internal/testrig"
 	"github.com/flagos-ai/flagos-trace/record"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
-// build makes the tool and the agent as a release does, once.
-var build = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "flagos-trace-test-*")
-	if err != nil {
-		return "", err
-	}
-	for _, c := range []struct {
-		cgo  string
-		args []string
-	}{
-		{"0", []string{"-o", filepath.Join(dir, "flagos-trace"), "."}},
-		{"1", []string{"-trimpath", "-buildmode=c-shared", "-o", filepath.Join(dir, "libflagos_trace.so"), "../libflagos-trace"}},
-	} {
-		cmd := exec.Command("go", append([]string{"build"}, c.args...)...)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED="+c.cgo)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return dir, fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
-		}
-	}
-	return dir, nil
-})
-
-func TestMain(m *testing.M) {
-	status := m.Run()
-	if built {
-		if dir, _ := build(); dir != "" {
-			_ = os.RemoveAll(dir) // what is left over is in the temporary folder
-		}
-	}
-	os.Exit(status)
-}
-
-// built is whether build was called.
-var built bool
+func TestMain(m *testing.M) { os.Exit(testrig.Run(m)) }
 
 // session is one recording of a program on the look-alike GPU.
 type session struct {
@@ -70,11 +36,7 @@ func recordFake(t *testing.T, gpu fakegpu.Paths, flags []string, command ...stri
 // with environment variables of its own.
 func recordQuirk(t *testing.T, gpu fakegpu.Paths, cupti fakegpu.CUPTI, env, flags []string, command ...string) session {
 	t.Helper()
-	built = true
-	bin, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := testrig.Programs(t)
 	s := session{dir: t.TempDir()}
 	args := append([]string{"record", "-q", "--summary", "summary.json"}, flags...)
 	cmd := exec.Command(filepath.Join(bin, "flagos-trace"), append(append(args, "--"), command...)...)

@@ -16,7 +16,11 @@ import (
 const recordLong = `Run a command and record what it does on the GPU.
 
 The agent, libflagos_trace.so, is loaded into every process that uses the GPU. It
-is looked for beside flagos-trace, then in ../lib, then in FLAGOS_TRACE_AGENT. The
+is looked for beside flagos-trace, then in ../lib, then in FLAGOS_TRACE_AGENT; its
+other part, libflagos_trace_go.so, has to lie beside it. A process whose limits leave
+no room for both it and the agent runs as without, and its trace says that nothing was
+recorded and why: recording takes 16 threads (ulimit -u 32 more at least), address space
+to spare (ulimit -v 64 GiB more, if there is a limit) and data (ulimit -d 1 GiB more). The
 command's input, output and exit status are its own; flagos-trace writes to stderr
 only, and but for a line of progress on a terminal only when the command has ended.
 
@@ -30,8 +34,23 @@ the file that -o names; each other process gives one with its id before ".json":
 trace.4711.json.gz. Where the variable RANK is set, as by torchrun, the name has the
 rank instead: trace_rank0.json.gz; of two processes of a rank the one that recorded
 less has its id there, too. Processes that only asked for the GPU and never used it
-give none. A trace of an earlier run is replaced once the new one is complete.
+give none. A trace of an earlier run is replaced once the new one is complete; where
+another recording has put its trace there meanwhile, the name gets the process id.
 --merge writes one trace of all processes into the file that -o names.
+
+In a Python process that imports PyTorch its operators are recorded, too, from the
+first use of the GPU on, and each is linked to the work it launched: what
+torch.profiler would show of the CPU, without a change to the program. For that a
+folder with a sitecustomize.py stands first in PYTHONPATH; one that was there before
+still runs. Python -I, -S and -E leave it out, and the trace says that it has no
+operators. --no-host leaves all of that alone. The recording is cut into slices, so
+that little memory is taken and a process that is killed loses the last slice only;
+of --ring and --max-size the slices have a share of their own, as large as that of the
+GPU's data. --shapes, --stack, --memory and --modules record more and cost more.
+
+--steps 10:13 records the steps 10, 11 and 12 and nothing else: steps of PyTorch's
+optimizers, counted from 0, or calls of the function that --step-mark names. Each
+stands in the trace as ProfilerStep#N.
 
 What a process that the command left behind records until the traces are written is
 written, too; the data of one that still records then is kept. Only processes of the
@@ -53,6 +72,11 @@ takes them over: other ignored signals (SIGPIPE, SIGTERM, SIGCHLD, SIGUSR1, ...)
 their default effect in the command; of blocked signals those of faults and those
 passed on may be unblocked; standard input, output or error, if closed, is /dev/null.
 
+--nvtx records the ranges and marks of programs that speak to NVTX (C and C++, CuPy,
+JAX, torch.cuda.nvtx), as annotations of their threads and of the streams that they
+launched work on. NVTX_INJECTION64_PATH is set for that, and must be free. What ends
+before the program uses the GPU, or is open then, is not recorded.
+
 Exit status: that of the command, or
   2      the command line is wrong
   125    flagos-trace failed: the command was not started, or it succeeded and its
@@ -66,7 +90,7 @@ Environment:
   FLAGOS_TRACE=debug            the agent writes a log for each process into the folder for the
                                 data (.flagos-trace-* beside the trace, or in --spool-dir), which
                                 is kept; a process that cannot write there logs into TMPDIR or /tmp
-  FLAGOS_TRACE_FLUSH_MS         how often finished records are fetched (default 100)
+  FLAGOS_TRACE_FLUSH_MS         how often finished records are fetched (default 50)
   FLAGOS_TRACE_PER_THREAD=1     give each launching thread buffers of its own
   FLAGOS_TRACE_EXIT_TIMEOUT_MS  how long the agent may hold up the end of a process
   FLAGOS_TRACER_LIBRARY         the vendor's library that the agent uses
@@ -83,6 +107,7 @@ func newRecord() *cobra.Command {
 		Long:  recordLong,
 		Example: `  flagos-trace record -- python train.py
   flagos-trace record -o run7.json.gz --api all -- torchrun --nproc-per-node 8 train.py
+  flagos-trace record --steps 10:13 --shapes -- python train.py
   flagos-trace record -q --summary summary.json -- ./bench --iterations 100`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -102,6 +127,9 @@ func newRecord() *cobra.Command {
 				return fmt.Errorf("--kill-after %v: give a time above 0, such as 10s", o.KillAfter)
 			}
 			if err := parseLimits(&o.Limits, maxSize, ring); err != nil {
+				return err
+			}
+			if err := o.Host.Check(&o.Limits); err != nil {
 				return err
 			}
 			return checkFormat(api, compat)
@@ -133,6 +161,7 @@ func newRecord() *cobra.Command {
 	f.StringVarP(&o.Output, "output", "o", "trace.json.gz", "`file` to write; compressed if it ends in .gz")
 	f.StringVar(&api, "api", string(tracer.APIKineto), "`level` of API calls to record: minimal (launches, copies, waits), kineto (what torch.profiler shows) or all")
 	f.BoolVar(&noSync, "no-sync", false, "do not record waits and device events")
+	f.BoolVar(&o.NVTX, "nvtx", false, "record the ranges and marks that the program reports through NVTX")
 	f.BoolVar(&o.Chain, "chain", false, "if CUDA_INJECTION64_PATH is set, load that library as well instead of refusing")
 	f.StringVar(&compat, "compat", "", "`kineto`: torch.profiler's own set of fields, numbers and rows, its known errors included")
 	f.StringVar(&o.SpoolDir, "spool-dir", "", "`folder` for the data of the running recording (default: that of the output)")
@@ -144,6 +173,14 @@ func newRecord() *cobra.Command {
 	f.DurationVar(&o.Duration, "duration", 0, "stop recording so long a `time` after it started, each time it does")
 	f.StringVar(&maxSize, "max-size", "", "`bytes` (512M, 2G; at least 4M) of data a process may record; what comes later is left out and counted")
 	f.StringVar(&ring, "ring", "", "keep only the last `time` (30s, 5m) or bytes (512M, 2G; at least 8M) of each process's data, and up to a quarter more")
+	f.BoolVar(&o.Host.Off, "no-host", false, "do not record PyTorch's operators, and leave PYTHONPATH alone")
+	f.BoolVar(&o.Host.Shapes, "shapes", false, "with operators, record the shapes and types of their inputs (torch.profiler: record_shapes)")
+	f.BoolVar(&o.Host.Stack, "stack", false, "record Python calls and where operators were called from (with_stack)")
+	f.BoolVar(&o.Host.Memory, "memory", false, "record allocations and releases of memory (profile_memory)")
+	f.BoolVar(&o.Host.Modules, "modules", false, "with operators, record the hierarchy of modules they belong to (with_modules)")
+	f.DurationVar(&o.Host.Slice, "host-slice", 0, "cut the recording of operators after so long a `time` (default 5s)")
+	f.StringVar(&o.Host.Steps, "steps", "", "record the steps from the first `FIRST:END` names on and before the other, counted from 0, only")
+	f.StringVar(&o.Host.StepMark, "step-mark", "", "with --steps, count calls of a `MODULE:FUNCTION`, such as train:step, instead of the optimizers' steps")
 	f.BoolVar(&o.Merge, "merge", false, mergeUsage)
 	f.DurationVar(&o.KillAfter, "kill-after", 0, "kill the command if it still runs so long a `time` (10s) after SIGTERM or SIGINT")
 	f.BoolVar(&o.JSON, "json", false, "print the summary to standard error as one line of JSON, instead of text")

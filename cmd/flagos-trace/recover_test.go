@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/flagos-ai/flagos-trace/internal/fakegpu"
+	"github.com/flagos-ai/flagos-trace/internal/testrig"
 	"github.com/flagos-ai/flagos-trace/record"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
@@ -40,11 +41,7 @@ func TestRecordRanks(t *testing.T) {
 // of viewers.
 func TestRecordMerged(t *testing.T) {
 	gpu := fakegpu.Get(t)
-	built = true
-	bin, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := testrig.Programs(t)
 	dir := t.TempDir()
 	cmd := exec.Command(filepath.Join(bin, "flagos-trace"), "record", "--json", "--merge", "-o", "all.json.gz", "--", "sh", "-c", ranks, gpu.Workload)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), gpu.Env(fakegpu.CUPTI13)...)

@@ -1,4 +1,8 @@
-/* api.c - the exported functions. Each returns at once in a forked child. */
+/*
+ * api.c - what libflagos_trace.so calls: the functions of the C interface, behind
+ * its own. Each returns at once in a forked child.
+ */
+#include "calls.h"
 #include "guard.h"
 #include "include/flagos_trace.h"
 #include "shim.h"
@@ -46,7 +50,7 @@ static int inject(void)
     return FLAGOS_TRACE_OK;
 }
 
-int flagos_trace_push_external_id(uint32_t stack, uint64_t id)
+static int push(uint32_t stack, uint64_t id)
 {
     uint32_t kind;
     if (!recording())
@@ -59,7 +63,7 @@ int flagos_trace_push_external_id(uint32_t stack, uint64_t id)
     return fn(kind, id) == 0 ? FLAGOS_TRACE_OK : FLAGOS_TRACE_FAILED;
 }
 
-int flagos_trace_pop_external_id(uint32_t stack, uint64_t *id)
+static int pop(uint32_t stack, uint64_t *id)
 {
     uint32_t kind;
     uint64_t last = 0;
@@ -82,14 +86,22 @@ int flagos_trace_pop_external_id(uint32_t stack, uint64_t *id)
     }
 }
 
-int InitializeInjection(void)
-{
-    call_go(inject);
-    return 1;
-}
+static int call_inject(void) { return call_go(inject); }
 
-int flagos_trace_start(void) { return call_go(ftStart); }
+static int call_start(void) { return call_go(ftStart); }
 
-int flagos_trace_stop(void) { return call_go(ftStop); }
+static int call_stop(void) { return call_go(ftStop); }
 
-int flagos_trace_flush(void) { return call_go(ftFlush); }
+static int call_flush(void) { return call_go(ftFlush); }
+
+const ft_calls FT_CALLS_NAME = {
+    .abi = FT_CALLS_ABI,
+    .bytes = sizeof(ft_calls),
+    .begin = ft_begin,
+    .inject = call_inject,
+    .start = call_start,
+    .stop = call_stop,
+    .flush = call_flush,
+    .push = push,
+    .pop = pop,
+};

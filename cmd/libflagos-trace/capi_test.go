@@ -26,7 +26,7 @@ func TestCInterface(t *testing.T) {
 		{"refused", fakegpu.CUPTI13, "FAKECUPTI_FAIL=cuptiActivityPushExternalCorrelationId=1", "start push", "0|3"},
 		{"without the function", fakegpu.CUPTI13Minimal, "", "start push", "0|2"},
 		{"forked child", fakegpu.CUPTI13, "", "start fork flush", "0|111 1|0"},
-		{"blocked", fakegpu.CUPTI13, "FAKECUPTI_FLUSH_BLOCK=forced:forever", "start cuda stop flush", "0|0|4|6"},
+		{"blocked", fakegpu.CUPTI13, "FAKECUPTI_FLUSH_BLOCK=forever", "start cuda stop flush", "0|0|4|6"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			prog := compile(t, "capi", "-ldl")

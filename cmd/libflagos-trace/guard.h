@@ -2,6 +2,8 @@
 #ifndef FT_GUARD_H
 #define FT_GUARD_H
 
+#include "calls.h"
+
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,6 +13,11 @@ int ft_pool_open(size_t bytes, uint32_t blocks);
 int ft_requested(void);
 /* Takes note of the process. Called once, before Go starts. */
 void ft_process_init(void);
+/* Starts Go, which until then is held back; see ft_calls. */
+int ft_begin(const ft_host *host);
+/* What lends threads and memory; NULL before ft_begin. */
+void ft_lend(const ft_host *host);
+const ft_host *ft_lender(void);
 /* Blocks or unblocks the faults Go makes panics of, on the calling thread. */
 void ft_faults(int block);
 

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/flagos-ai/flagos-trace/internal/fakegpu"
+	"github.com/flagos-ai/flagos-trace/internal/testrig"
 	"github.com/flagos-ai/flagos-trace/spool"
 	"github.com/flagos-ai/flagos-trace/tracer"
 )
@@ -35,25 +35,21 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// library builds the shared library once.
+// library builds the two libraries once, and returns the path of the one to inject.
 func library(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("builds the shared library")
+		t.Skip("builds the shared libraries")
 	}
 	built.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "libflagos-trace"); built.err != nil {
-			return
-		}
-		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", filepath.Join(built.dir, "libflagos-trace.so"), ".")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			built.err = fmt.Errorf("%w: %s", err, out)
+		if built.dir, built.err = os.MkdirTemp("", "libflagos-trace"); built.err == nil {
+			built.err = testrig.BuildAgent(built.dir)
 		}
 	})
 	if built.err != nil {
 		t.Fatal(built.err)
 	}
-	return filepath.Join(built.dir, "libflagos-trace.so")
+	return filepath.Join(built.dir, "libflagos_trace.so")
 }
 
 // compile builds a C file of testdata.
@@ -83,6 +79,9 @@ type trial struct {
 	env    []string
 	args   []string
 	prog   string // the look-alike workload if empty
+	lib    string // the library to inject, if not the one that was built
+	spool  string // folder of the spools, if not one of its own
+	gpu    string // folder of the look-alike libraries, if not the usual one
 	wrap   []string
 	stdin  string
 	notrac bool // without the agent
@@ -92,8 +91,20 @@ type trial struct {
 func (tr trial) run(t testing.TB) outcome {
 	t.Helper()
 	p := fakegpu.Get(t)
+	if tr.gpu != "" {
+		var err error
+		if p, err = fakegpu.Build(tr.gpu); err != nil {
+			t.Fatal(err)
+		}
+	}
 	lib := library(t)
+	if tr.lib != "" {
+		lib = tr.lib
+	}
 	dir := t.TempDir()
+	if tr.spool != "" {
+		dir = tr.spool
+	}
 	logFile := filepath.Join(t.TempDir(), "calls")
 	prog := tr.prog
 	if prog == "" {
@@ -146,6 +157,7 @@ type content struct {
 	names     map[uint64]string
 	callbacks int
 	diagnoses []string
+	losses    []string // codes
 	devices   []tracer.Device
 	binding   tracer.BindingInfo
 	clocks    []spool.Clock
@@ -222,6 +234,9 @@ func read(t testing.TB, path string) content {
 		case spool.TypeDiagnosis:
 			s, e := f.Diagnosis()
 			c.diagnoses, err = append(c.diagnoses, s), e
+		case spool.TypeLoss:
+			l, e := f.Loss()
+			c.losses, err = append(c.losses, l.Code), e
 		case spool.TypeDevices:
 			c.devices, err = f.Devices()
 		case spool.TypeBinding:

@@ -1,13 +1,18 @@
-// Command libflagos-trace is the shared library that records inside a traced
-// process. Build it with
+// Command libflagos-trace is what records inside a traced process: two shared
+// libraries that lie beside each other. `make agent` builds them.
 //
-//	go build -buildmode=c-shared -o libflagos-trace.so ./cmd/libflagos-trace
+// libflagos_trace.so is the one to name in CUDA_INJECTION64_PATH, as `flagos-trace
+// record` does; its C interface stands in include/flagos_trace.h. It is plain C, in
+// the folder stub: the Go runtime ends a process in which it cannot start, so that
+// has to be known before there is any. What Go needs is put aside first, threads and
+// some memory, and address space for the rest is tried (stub/reserve.c); where that
+// fails the program goes on without, and a spool tells the recorder why
+// (stub/refuse.c).
 //
-// and name it in CUDA_INJECTION64_PATH; `flagos-trace record` does. The C
-// interface stands in include/flagos_trace.h.
-//
-// Here is only what must be C (shim.h says why) and the wiring; the work is done
-// by package agent.
+// libflagos_trace_go.so is this package. It is loaded once there is something to
+// record and room for it, holds its runtime back until it is told to begin, and
+// takes what was put aside (calls.h). Here is only what must be C (shim.h says why)
+// and the wiring; the work is done by package agent.
 package main
 
 /*

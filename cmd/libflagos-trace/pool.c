@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum { MAX_BLOCKS = 1024, DISCARD_BYTES = 256 << 10, WARM_BLOCKS = 2 };
@@ -76,12 +77,36 @@ int ft_pool_open(size_t bytes, uint32_t blocks)
         block_count = blocks;
         for (uint32_t i = blocks; i-- > 0;)
             stack_push(&free_head, i);
-        /* The first buffers are asked for while the program starts up. */
-        for (size_t at = 0; at < bytes * WARM_BLOCKS && at < bytes * blocks; at += 4096)
-            arena[at] = 0;
         return 0;
     }
     return -1;
+}
+
+void ft_pool_warm(void)
+{
+#ifdef MADV_POPULATE_WRITE
+    /* It changes nothing in them, so they may be in use already. */
+    if (arena)
+        madvise(arena, block_bytes * (block_count < WARM_BLOCKS ? block_count : WARM_BLOCKS), MADV_POPULATE_WRITE);
+#endif
+}
+
+static int give(uint8_t **buffer, size_t *size)
+{
+    uint32_t index;
+    if (!stack_pop(&free_head, &index))
+        return 0;
+    atomic_store(&slots[index].state, OUT);
+    *buffer = arena + (size_t)index * block_bytes;
+    *size = block_bytes;
+    memset(*buffer, 0, 4); /* see ft_pending */
+    return 1;
+}
+
+static void count_request(void)
+{
+    if (atomic_fetch_add(&requested, 1) == 0)
+        ft_wake(FT_FLUSHER); /* see ft_register_exit */
 }
 
 void ft_request(uint8_t **buffer, size_t *size, size_t *max_records)
@@ -91,17 +116,39 @@ void ft_request(uint8_t **buffer, size_t *size, size_t *max_records)
     *max_records = 0;
     if (!ft_alive())
         return;
-    if (atomic_fetch_add(&requested, 1) == 0)
-        ft_wake(FT_FLUSHER); /* see ft_register_exit */
-    uint32_t index;
-    if (stack_pop(&free_head, &index)) {
-        atomic_store(&slots[index].state, OUT);
-        *buffer = arena + (size_t)index * block_bytes;
-        *size = block_bytes;
-        return;
-    }
+    count_request();
     /* Never NULL: libraries before CUDA 12.9 crash on it. */
+    if (!give(buffer, size))
+        atomic_fetch_add(&discarded, 1);
+}
+
+int ft_try(uint8_t **buffer, size_t *size)
+{
+    if (!ft_alive() || !give(buffer, size))
+        return 0;
+    count_request();
+    return 1;
+}
+
+int ft_owns(const uint8_t *buffer)
+{
+    uintptr_t at = (uintptr_t)buffer - (uintptr_t)arena;
+    return buffer == discard || (arena && at < block_bytes * block_count);
+}
+
+uint32_t ft_pending(void)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < block_count; i++)
+        if (atomic_load(&slots[i].state) == OUT)
+            n += __atomic_load_n((const uint32_t *)(arena + (size_t)i * block_bytes), __ATOMIC_RELAXED) != 0;
+    return n;
+}
+
+void ft_lost(size_t bytes)
+{
     atomic_fetch_add(&discarded, 1);
+    atomic_fetch_add(&discarded_bytes, bytes);
 }
 
 void ft_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)

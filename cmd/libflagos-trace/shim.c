@@ -172,8 +172,10 @@ int ft_open(size_t block_bytes, uint32_t blocks, uint32_t timeout_ms)
 {
     exit_timeout_ms = timeout_ms;
     int rc = ft_pool_open(block_bytes, blocks);
-    if (atomic_exchange(&opened, 1) == 0)
+    if (atomic_exchange(&opened, 1) == 0) {
         add_handlers();
+        ft_connect();
+    }
     return rc;
 }
 

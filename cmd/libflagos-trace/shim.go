@@ -24,10 +24,24 @@ type shim struct{}
 
 var _ agent.Shim = shim{}
 
-func (shim) RequestFunc() uintptr         { return uintptr(C.request_address()) }
-func (shim) CompleteFunc() uintptr        { return uintptr(C.complete_address()) }
+func (shim) RequestFunc() uintptr {
+	if C.ft_sessions() != nil {
+		return uintptr(unsafe.Pointer(C.ft_sessions().request))
+	}
+	return uintptr(C.request_address())
+}
+
+func (shim) CompleteFunc() uintptr {
+	if C.ft_sessions() != nil {
+		return uintptr(unsafe.Pointer(C.ft_sessions().complete))
+	}
+	return uintptr(C.complete_address())
+}
+
 func (shim) TimestampFunc() uintptr       { return uintptr(C.now_address()) }
 func (shim) SetPushPop(push, pop uintptr) { C.set_push_pop(C.uintptr_t(push), C.uintptr_t(pop)) }
+
+func (shim) Warm() { C.ft_pool_warm() }
 
 func (shim) Open(blockBytes, blocks int, exitTimeout time.Duration) bool {
 	return C.ft_open(C.size_t(blockBytes), C.uint32_t(blocks), C.uint32_t(exitTimeout.Milliseconds())) == 0
@@ -82,7 +96,19 @@ func (shim) EnterVendor()           { C.ft_enter_vendor() }
 func (shim) LeaveVendor()           { C.ft_leave_vendor() }
 func (shim) RegisterExit()          { C.ft_register_exit() }
 func (shim) Chain(fn uintptr) int32 { return int32(C.ft_chain(C.uintptr_t(fn))) }
-func (shim) Park()                  { C.ft_park() }
+func (shim) JoinNVTX(fn uintptr)    { C.ft_join_nvtx(C.uintptr_t(fn)) }
+
+func (shim) Spare() []int {
+	var ids [64]C.int32_t
+	n := int(C.ft_idle(&ids[0], C.size_t(len(ids))))
+	spare := make([]int, n)
+	for i := range spare {
+		spare[i] = int(ids[i])
+	}
+	return spare
+}
+
+func (shim) Park() { C.ft_park() }
 
 func cbool(b bool) C.int {
 	if b {

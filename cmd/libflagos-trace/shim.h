@@ -8,6 +8,8 @@
 #ifndef FT_SHIM_H
 #define FT_SHIM_H
 
+#include "mux.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,12 +42,22 @@ typedef int (*ft_pop_fn)(uint32_t kind, uint64_t *id);
 /* Maps the pool, and registers the exit handler, for quick_exit as well. 0, or -1
    without a pool. */
 int ft_open(size_t block_bytes, uint32_t blocks, uint32_t exit_timeout_ms);
+/* Has the system provide the memory of the first blocks. */
+void ft_pool_warm(void);
 /* Says whether this is the process the library was loaded in. */
 int ft_alive(void);
 
 void ft_request(uint8_t **buffer, size_t *size, size_t *max_records);
 void ft_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
 uint64_t ft_now(void);
+/* A block as for a request, or 0 if there is none. */
+int ft_try(uint8_t **buffer, size_t *size);
+int ft_owns(const uint8_t *buffer);
+/* The number of blocks out that hold something: a record begins with its kind, which
+   is not 0. */
+uint32_t ft_pending(void);
+/* Counts bytes for which there was no block. */
+void ft_lost(size_t bytes);
 
 int ft_take(ft_block *out);
 void ft_release(uint32_t index);
@@ -86,6 +98,16 @@ void ft_leave_vendor(void);
 void ft_register_exit(void);
 /* Calls another injection library with the program's signal mask. */
 int ft_chain(uintptr_t fn);
+/* The ids of threads put aside for Go and not used yet, at most n; how many. */
+size_t ft_idle(int32_t *tids, size_t n);
+/* Gives the program's NVTX to the vendor library; see ft_host. */
+void ft_join_nvtx(uintptr_t initialize);
+/*
+ * The recorder's side of mux.h. Connected by ft_open; ft_sessions is NULL where the
+ * library that has the multiplexer lends none.
+ */
+const ft_mux *ft_sessions(void);
+void ft_connect(void);
 /* Does not return. */
 void ft_park(void);
 

@@ -13,7 +13,7 @@ func TestShim(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles C")
 	}
-	prog := compile(t, "shim", "shim.c", "pool.c", "signals.c", "-pthread", "-ldl")
+	prog := compile(t, "shim", "shim.c", "pool.c", "sessions.c", "signals.c", "lend.c", "-pthread", "-ldl")
 	for _, c := range []struct{ mode, want string }{
 		{"twice", "taken 1, same 0, delivered 1, foreign 2"},
 		{"fork in a call", "free"},
@@ -22,6 +22,7 @@ func TestShim(t *testing.T) {
 		// Blocked within, faults not; the other library finds the program's mask.
 		{"calls", "1 0 5 1 0"},
 		{"pending", "1 1"},
+		{"memory", "1 1 1 1 1"},
 		{"ended", "the driver ran first"},
 		{"quick_exit", "asked"},
 		{"no request", "the driver ran first"},

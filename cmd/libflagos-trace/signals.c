@@ -8,13 +8,14 @@
  *    are born with, all blocked, but take some signals back, SIGCHLD and SIGPROF
  *    among them: a program that blocks SIGCHLD and reads a signalfd would miss
  *    its children. So each thread of Go finds a MARK pending when it takes them
- *    back, whose handler puts the two into the mask for good.
+ *    back, whose handler puts them into the mask for good.
  *  - Calls. On a thread of the program Go does the same at the first call, and
  *    leaves it so. A handler of the program would run on a stack of Go's, which
  *    is small, and a write beyond RLIMIT_FSIZE raises SIGXFSZ. So calls are made
  *    with all blocked, and the mask is put back behind them.
- *  - SIGURG. Go takes it to preempt its threads. With the two above it never
- *    arrives; its handler is only in the way of the program's.
+ *  - SIGURG. Go takes it to preempt its threads, which take it back as well. The
+ *    MARK puts it into the mask, too, so that it never arrives: Go goes on
+ *    without, and its handler is never installed over the program's.
  */
 #define _GNU_SOURCE
 #include "guard.h"
@@ -40,8 +41,6 @@
 typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
 static sigset_t mask_before;
-static struct sigaction urg_before;
-static _Atomic int urg_seen;
 static create_fn *real_create;
 
 /* Whether a MARK changes the mask of this thread, and the call it is in. Static
@@ -63,6 +62,7 @@ static void on_mark(int sig, siginfo_t *info, void *context)
     ucontext_t *uc = context;
     sigaddset(&uc->uc_sigmask, SIGCHLD);
     sigaddset(&uc->uc_sigmask, SIGPROF);
+    sigaddset(&uc->uc_sigmask, SIGURG);
 }
 
 /* Leaves a MARK pending on the calling thread, unless the program has taken the
@@ -85,6 +85,10 @@ typedef struct {
     void *arg;
 } birth;
 
+/* The first thread Go asks for, before it may have one. */
+static birth held;
+static int constructing;
+
 static void *born(void *p)
 {
     birth b = *(birth *)p;
@@ -95,17 +99,25 @@ static void *born(void *p)
 
 /*
  * Stands before libc's within this library alone, where only Go's runtime calls
- * it: that is how its threads get their mark.
+ * it: that is how its threads get their mark, and come from those put aside.
  */
 __attribute__((visibility("hidden"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                                                          void *(*fn)(void *), void *arg)
 {
+    const ft_host *h = ft_lender();
+    if (constructing) {
+        held = (birth){fn, arg};
+        *thread = pthread_self(); /* Go makes nothing of it */
+        return 0;
+    }
     if (!real_create)
         real_create = (create_fn *)dlsym(RTLD_DEFAULT, "pthread_create");
     birth *b = malloc(sizeof *b);
     if (!b)
         return real_create(thread, attr, fn, arg);
     *b = (birth){fn, arg};
+    if (h && h->run(thread, born, b) == 0)
+        return 0;
     int rc = real_create(thread, attr, born, b);
     if (rc != 0)
         free(b);
@@ -113,26 +125,51 @@ __attribute__((visibility("hidden"))) int pthread_create(pthread_t *thread, cons
 }
 
 /*
- * Go starts its first threads from a constructor of its own. This one runs before
- * it and blocks everything, the next one after it and puts the mask back.
+ * Go's constructor installs handlers of faults and asks for its first thread. These
+ * two run before and behind it: signals are blocked meanwhile, the thread is held
+ * back, and the program's handlers are put back, so that a library that is only
+ * loaded changes nothing. ft_begin makes up for it.
  */
+static struct sigaction program[NSIG], gos[NSIG];
+
 __attribute__((constructor(101))) static void before_go(void)
 {
     ft_process_init();
     real_create = (create_fn *)dlsym(RTLD_DEFAULT, "pthread_create");
-    sigaction(SIGURG, NULL, &urg_before);
-    struct sigaction old, mine = {.sa_sigaction = on_mark, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
-    sigfillset(&mine.sa_mask);
-    if (sigaction(MARK, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)
-        sigaction(MARK, &mine, NULL);
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &mask_before);
+    for (int sig = 1; sig < NSIG; sig++)
+        sigaction(sig, NULL, &program[sig]);
+    constructing = 1;
 }
 
 __attribute__((constructor)) static void after_go(void)
 {
+    constructing = 0;
+    for (int sig = 1; sig < NSIG; sig++) {
+        sigaction(sig, NULL, &gos[sig]);
+        if (gos[sig].sa_handler != program[sig].sa_handler || gos[sig].sa_flags != program[sig].sa_flags)
+            sigaction(sig, &program[sig], NULL);
+    }
     pthread_sigmask(SIG_SETMASK, &mask_before, NULL);
+}
+
+int ft_begin(const ft_host *host)
+{
+    static _Atomic int begun;
+    if (!held.fn || atomic_exchange(&begun, 1) != 0)
+        return -1;
+    ft_lend(host);
+    struct sigaction mine = {.sa_sigaction = on_mark, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    sigfillset(&mine.sa_mask);
+    if (!(program[MARK].sa_flags & SA_SIGINFO) && program[MARK].sa_handler == SIG_DFL)
+        sigaction(MARK, &mine, NULL);
+    for (int sig = 1; sig < NSIG; sig++)
+        if (sig != SIGURG && gos[sig].sa_handler != program[sig].sa_handler)
+            sigaction(sig, &gos[sig], NULL);
+    pthread_t thread;
+    return pthread_create(&thread, NULL, held.fn, held.arg) == 0 ? 0 : -1;
 }
 
 /* All signals but those a thread raises by what it does. */
@@ -156,24 +193,12 @@ static void drain(const ft_guest *g)
         siginfo_t info;
         sigemptyset(&set);
         sigaddset(&set, mine[i]);
-        if (sigismember(&g->pending, mine[i]) || sigtimedwait(&set, &info, &now) != mine[i])
+        /* The C library's sigtimedwait says SI_USER for SI_TKILL. */
+        if (sigismember(&g->pending, mine[i]) || syscall(SYS_rt_sigtimedwait, &set, &info, &now, 8) != mine[i])
             continue;
         if (mine[i] == SIGURG && (info.si_code != SI_TKILL || info.si_pid != getpid()))
             kill(getpid(), SIGURG); /* the program's */
     }
-}
-
-/* Puts the program's handler of SIGURG back once Go, which is up at its first
-   call, has taken its place; not if the program has set another since. */
-static void restore_urg(void)
-{
-    if (atomic_exchange(&urg_seen, 1) != 0)
-        return;
-    struct sigaction now;
-    Dl_info theirs, ours;
-    if (sigaction(SIGURG, NULL, &now) == 0 && now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN &&
-        dladdr((void *)now.sa_handler, &theirs) && dladdr((void *)on_mark, &ours) && theirs.dli_fbase == ours.dli_fbase)
-        sigaction(SIGURG, &urg_before, NULL);
 }
 
 void ft_enter_go(ft_guest *g)
@@ -188,7 +213,6 @@ void ft_enter_go(ft_guest *g)
 void ft_leave_go(ft_guest *g)
 {
     guest = NULL;
-    restore_urg();
     drain(g);
     marking = 0;
     pthread_sigmask(SIG_SETMASK, &g->mask, NULL);

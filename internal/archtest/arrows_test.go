@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"timeline", "tracer"},
 	{"chrome", "spool", "occupancy", "tracer/*"},
 	{"ctl"},
-	{"correlate", "host", "agent", "merge"},
+	{"correlate", "host", "host/bootstrap", "agent", "merge"},
 	{"baseline", "validate"},
 	{"record", "report", "summary", "pprofile"},
 	{"doctor"},
@@ -46,7 +46,8 @@ var arrows = map[string][]string{
 	"agent":             {"internal/guest", "internal/version", "spool", "tracer", "tracer/dl"},
 	"merge":             {"timeline"},
 	"host":              {"chrome", "event", "timeline"},
-	"record":            {"chrome", "correlate", "event", "host", "internal/outfile", "internal/version", "merge", "spool", "timeline", "tracer", "tracer/cupti"},
+	"host/bootstrap":    {},
+	"record":            {"chrome", "correlate", "event", "host", "host/bootstrap", "internal/outfile", "internal/version", "merge", "spool", "timeline", "tracer", "tracer/cupti"},
 	"doctor":            {"internal/version", "record", "timeline"},
 
 	"cmd/flagos-trace":                     {"chrome", "cmd/flagos-trace/internal/tracecheck", "ctl", "doctor", "internal/outfile", "internal/version", "record", "spool", "timeline", "tracer"},
@@ -56,9 +57,12 @@ var arrows = map[string][]string{
 	"internal/archtest":                  {},
 	"internal/gen/cuptilayout":           {},
 	"internal/fakegpu":                   {},
+	"internal/faketorch":                 {},
 	"internal/fakegpu/cmd/build-fakegpu": {"internal/fakegpu"},
 	"internal/guest":                     {},
 	"internal/outfile":                   {},
+	"internal/reliability":               {},
+	"internal/testrig":                   {},
 	"internal/version":                   {},
 }
 

@@ -25,7 +25,7 @@ func steps() []step {
 		{"lib/libcuda.so.1", []string{"cuda/*.c"}, append(shared("libcuda.so.1"), "-ldl", "-lpthread")},
 		{"lib/libcudart.so.13", []string{"cudart/*.c"}, append(shared("libcudart.so.13"), "-Llib", "-l:libcuda.so.1", "-lpthread", "-Wl,-rpath,$ORIGIN")},
 		{"libdumpinject.so", []string{"tools/dumpinject.c"}, []string{"-shared", "-ldl", "-lpthread"}},
-		{"fakegpu-workload", []string{"tools/workload.c", "tools/train.c", "tools/libraries.c"}, []string{"-ldl", "-lpthread"}},
+		{"fakegpu-workload", []string{"tools/workload.c", "tools/train.c", "tools/progress.c", "tools/storm.c", "tools/nvtx.c", "tools/libraries.c"}, []string{"-ldl", "-lpthread"}},
 	}
 	for _, version := range []string{"130001", "26"} {
 		all = append(all, step{"obj/cupti-" + version + ".o", []string{"cupti/*.c"}, []string{"-r", "-nostdlib", "-DFAKECUPTI_DEFAULT_VERSION=" + version}})
@@ -49,7 +49,21 @@ func steps() []step {
 		}
 		all = append(all, step{filepath.Join(string(c.name), c.soname), nil, flags})
 	}
-	return all
+	// A profiler that imports the activity library, bound in each of the ways there
+	// are.
+	for _, k := range []struct {
+		name  string
+		flags []string
+	}{
+		{KinetoNow, []string{"-Wl,-z,now", "-Wl,-z,relro"}},
+		{KinetoLazy, []string{"-Wl,-z,lazy", "-Wl,-z,norelro"}},
+		{KinetoNoPLT, []string{"-fno-plt", "-Wl,-z,now", "-Wl,-z,relro"}},
+	} {
+		flags := append(shared(k.name), k.flags...)
+		flags = append(flags, "-L"+string(CUPTI13), "-l:libcupti.so.13", "-Llib", "-l:libcuda.so.1", "-lpthread")
+		all = append(all, step{k.name, []string{"kineto/kineto.c"}, flags})
+	}
+	return append(all, step{"fakegpu-kineto", []string{"kineto/run.c", "tools/libraries.c"}, []string{"-ldl", "-lpthread"}})
 }
 
 // compile writes the sources into dir and builds everything there.

@@ -33,12 +33,22 @@ const (
 	NoCUPTI         CUPTI = ""                 // driver and runtime only
 )
 
+// Builds of the look-alike of a framework's profiler, in Dir: with all imports
+// bound when it is loaded and then locked, with each bound at its first call, and
+// with calls through the import table itself.
+const (
+	KinetoNow   = "libfakekineto-now.so"
+	KinetoLazy  = "libfakekineto-lazy.so"
+	KinetoNoPLT = "libfakekineto-noplt.so"
+)
+
 // Paths says where the pieces of a build are, as absolute paths.
 type Paths struct {
 	Dir        string // the whole build
 	Workload   string // fakegpu-workload, a C program
 	WorkloadPy string // workload.py, the same for python3
 	DumpInject string // libdumpinject.so, a minimal injected client for tests
+	Kineto     string // fakegpu-kineto, a program that profiles itself
 }
 
 func pathsIn(dir string) Paths {
@@ -47,6 +57,7 @@ func pathsIn(dir string) Paths {
 		Workload:   filepath.Join(dir, "fakegpu-workload"),
 		WorkloadPy: filepath.Join(dir, "workload.py"),
 		DumpInject: filepath.Join(dir, "libdumpinject.so"),
+		Kineto:     filepath.Join(dir, "fakegpu-kineto"),
 	}
 }
 

@@ -5,6 +5,9 @@
 // regular file (a pipe, /dev/stdout, /dev/null) is written to as it is and never
 // replaced.
 //
+// Two writers of one name replace each other's results, the later one the
+// earlier; KeepSince is for those that must not.
+//
 // Life cycle: Create; write; then Commit, or Abort. Abort after Commit does
 // nothing, so it can be deferred. A process that ends before that calls
 // RemoveTemporaries.

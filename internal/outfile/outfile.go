@@ -6,6 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // ErrFolder is returned for a path that is a folder.
@@ -15,6 +18,21 @@ var ErrFolder = errors.New("it is a folder: name a file in it")
 type File struct {
 	*os.File
 	target string // where a temporary file goes; "" for what is written directly
+	since  time.Time
+}
+
+// ErrTaken is returned where the name belongs to a result of somebody else by now.
+var ErrTaken = errors.New("somebody else has written to that name meanwhile")
+
+// KeepSince has Commit return ErrTaken, and replace nothing, where a file of that
+// name is there that was put there, or changed, after a time. Of writers that all
+// use it none replaces what another one has just written.
+func (f *File) KeepSince(t time.Time) { f.since = t }
+
+// Taken reports whether a regular file at path came, or changed, after a time.
+func Taken(path string, since time.Time) bool {
+	var st unix.Stat_t
+	return unix.Stat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && time.Unix(st.Ctim.Unix()).After(since)
 }
 
 // IsStream reports whether path is something that is written to directly: there
@@ -76,13 +94,44 @@ func (f *File) Commit() error {
 	}
 	return f.settle(func(err error) error {
 		if err == nil {
-			err = os.Rename(f.Name(), f.target)
+			err = f.rename()
 		}
 		if err != nil {
 			os.Remove(f.Name())
 		}
 		return err
 	})
+}
+
+// rename gives the file its name, unless that is taken. Renaming changes the time
+// of change of a file, and so marks the name as taken for others.
+func (f *File) rename() error {
+	if !f.since.IsZero() {
+		defer lock(filepath.Dir(f.target))()
+		if Taken(f.target, f.since) {
+			return fmt.Errorf("%s: %w", f.target, ErrTaken)
+		}
+	}
+	return os.Rename(f.Name(), f.target)
+}
+
+// lockTries bounds how long a lock is waited for: it is held for one rename.
+const lockTries = 100
+
+// lock keeps others that rename into a folder out of it until unlock is called.
+// Where the file system has no locks they have to be lucky.
+func lock(dir string) (unlock func()) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return func() {}
+	}
+	for range lockTries {
+		if err = unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != unix.EWOULDBLOCK && err != unix.EINTR {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return func() { d.Close() }
 }
 
 // Abort closes the file and removes what was written of it.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 )
 
 func write(t *testing.T, path, text string) {
@@ -113,5 +114,36 @@ func TestDevNull(t *testing.T) {
 	write(t, os.DevNull, "text")
 	if !IsStream(os.DevNull) {
 		t.Fatal("/dev/null is no device any more")
+	}
+}
+
+// TestKeepSince: what came after a time is not replaced, what was there before is.
+func TestKeepSince(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "result")
+	write(t, path, "earlier")
+	time.Sleep(20 * time.Millisecond) // the clock of files is coarse
+	since := time.Now()
+	time.Sleep(20 * time.Millisecond)
+	for i, want := range []error{nil, ErrTaken} {
+		if Taken(path, since) != (want != nil) {
+			t.Errorf("write %d: taken is %v", i, want == nil)
+		}
+		f, err := Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.KeepSince(since)
+		if _, err := f.WriteString(strconv.Itoa(i)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Commit(); !errors.Is(err, want) {
+			t.Errorf("write %d: %v", i, err)
+		}
+		if text, _ := os.ReadFile(path); string(text) != "0" {
+			t.Errorf("write %d: the file holds %q", i, text)
+		}
+	}
+	if n := files(t, filepath.Dir(path)); n != 1 {
+		t.Errorf("%d files", n)
 	}
 }

@@ -37,7 +37,7 @@ type Decoder struct {
 	ev     event.Event
 	kinds  [knownKinds]kindState
 	far    map[uint32]uint32 // strides of kinds from knownKinds on
-	names  map[uint64]uint32 // kernel name pointer -> Strings id
+	names  map[uint64]uint32 // pointer to the name of a kernel, a marker or a domain -> Strings id
 	api    [3][]apiName      // by domain, by callback id
 	epoch  epoch
 	forced bool
@@ -50,6 +50,7 @@ type Decoder struct {
 	cudaEvent cudaEventOffsets
 	overhead  overheadOffsets
 	context   contextOffsets
+	marker    markerOffsets
 	limits    limits
 	overheads map[uint32]uint32 // overhead kind -> Strings id
 	syncNames [8]uint32
@@ -134,6 +135,9 @@ func (d *Decoder) use(kind uint32, r revision, stride uint32) (err error) {
 	case KindContext:
 		d.context, err = newContextOffsets(r.fields)
 		st.decode = (*Decoder).decodeContext
+	case KindMarker:
+		d.marker, err = newMarkerOffsets(r.fields)
+		st.decode = (*Decoder).decodeMarker
 	case KindOverhead:
 		d.overhead, err = newOverheadOffsets(r.fields)
 		st.decode = (*Decoder).decodeOverhead

@@ -16,6 +16,11 @@ func FuzzDecode(f *testing.F) {
 	for _, r := range []recording{load(f, 130001, "pairs/basic"), load(f, 26, "injected/cupti-12.8")} {
 		f.Add(r.buffers[0][:min(len(r.buffers[0]), 4096)], r.api, false)
 	}
+	for _, flags := range []byte{1, 2, 4, 6, 8} {
+		marker := make([]byte, 56)
+		marker[0], marker[4], marker[8], marker[16], marker[20] = cupti.KindMarker, flags, 9, 1, 2
+		f.Add(marker, uint32(130001), false)
+	}
 	f.Add([]byte{10, 0, 0, 0}, uint32(17), true)
 	f.Add(binary.LittleEndian.AppendUint32(nil, 4000), uint32(130500), true)
 	f.Fuzz(func(t *testing.T, data []byte, api uint32, offsets bool) {
@@ -40,7 +45,8 @@ func FuzzDecode(f *testing.F) {
 			if e.Kind == event.Invalid || e.Kind >= event.NumKinds {
 				t.Errorf("kind %d", e.Kind)
 			}
-			if e.End < e.Start && !e.Incomplete {
+			// Of a span whose times are of two clocks the order is not known yet.
+			if e.End < e.Start && !e.Incomplete && ofEpoch(e.Start) == ofEpoch(e.End) {
 				t.Errorf("an event ends at %d before it starts at %d", e.End, e.Start)
 			}
 		})
@@ -88,3 +94,6 @@ func BenchmarkDecode(b *testing.B) {
 	}
 	b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
 }
+
+// ofEpoch reports whether a time can be nanoseconds since the epoch.
+func ofEpoch(t uint64) bool { return t >= 980_000_000e9 && t <= 4_100_000_000e9 }

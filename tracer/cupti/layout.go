@@ -9,6 +9,7 @@ const (
 	KindRuntime             = 5
 	KindContext             = 9
 	KindConcurrentKernel    = 10
+	KindMarker              = 12
 	KindOverhead            = 17
 	KindMemcpy2             = 22
 	KindCudaEvent           = 36
@@ -78,4 +79,12 @@ func KernelNameOffset(api, kind uint32) (off uint32, ok bool) {
 	}
 	r, ok := revisionFor(api, kind)
 	return uint32(r.fields["name"].offset), ok
+}
+
+// MarkerNameOffsets returns where in a marker's record the pointers to its name
+// and to its domain's stand; ok is false if the version has none.
+func MarkerNameOffsets(api uint32) (name, domain uint32, ok bool) {
+	r, ok := revisionFor(api, KindMarker)
+	o, err := newMarkerOffsets(r.fields)
+	return uint32(o.name), uint32(o.domain), ok && err == nil
 }

@@ -16,7 +16,7 @@ var revisions = map[uint32][]revision{
 	9:  {{17, 16, fieldsContext}, {22, 24, fieldsContext2}, {23, 32, fieldsContext3}},
 	10: {{17, 176, fieldsKernel7}, {18, 200, fieldsKernel8}, {19, 208, fieldsKernel9}, {130000, 216, fieldsKernel10}},
 	11: {{17, 32, nil}},
-	12: {{17, 56, nil}},
+	12: {{17, 56, fieldsMarker2}},
 	13: {{17, 32, nil}, {130000, 40, nil}},
 	14: {{17, 24, nil}},
 	15: {{17, 56, nil}},
@@ -325,6 +325,18 @@ var fieldsKernel9 = map[string]span{
 	"localMemoryTotal_v2":             {192, 8},
 	"maxPotentialClusterSize":         {200, 4},
 	"maxActiveClusters":               {204, 4},
+}
+
+var fieldsMarker2 = map[string]span{
+	"kind":       {0, 4},
+	"flags":      {4, 4},
+	"timestamp":  {8, 8},
+	"id":         {16, 4},
+	"objectKind": {20, 4},
+	"objectId":   {24, 12},
+	"pad":        {36, 4},
+	"name":       {40, 8},
+	"domain":     {48, 8},
 }
 
 var fieldsMemcpy5 = map[string]span{

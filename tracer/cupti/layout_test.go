@@ -17,7 +17,7 @@ func TestLayoutsAreComplete(t *testing.T) {
 			t.Fatalf("API %d: %v", api, err)
 		}
 		for _, kind := range []uint32{KindMemcpy, KindMemset, KindKernel, KindDriver, KindRuntime, KindConcurrentKernel,
-			KindOverhead, KindContext, KindMemcpy2, KindCudaEvent, KindSynchronization, KindExternalCorrelation} {
+			KindOverhead, KindContext, KindMarker, KindMemcpy2, KindCudaEvent, KindSynchronization, KindExternalCorrelation} {
 			if d.kinds[kind].decode == nil {
 				t.Errorf("API %d: kind %d is not decoded", api, kind)
 			}

@@ -37,6 +37,10 @@ type cudaEventOffsets struct {
 
 type contextOffsets struct{ context, device uint16 }
 
+type markerOffsets struct {
+	flags, timestamp, id, objectKind, object, name, domain uint16
+}
+
 type overheadOffsets struct {
 	overheadKind, start, end, correlation uint16
 }
@@ -143,6 +147,16 @@ func newCudaEventOffsets(f map[string]span) (o cudaEventOffsets, err error) {
 func newContextOffsets(f map[string]span) (o contextOffsets, err error) {
 	l := lookup{fields: f}
 	o = contextOffsets{context: l.need("contextId", 4), device: l.need("deviceId", 4)}
+	return o, l.err
+}
+
+func newMarkerOffsets(f map[string]span) (o markerOffsets, err error) {
+	l := lookup{fields: f}
+	o = markerOffsets{
+		flags: l.need("flags", 4), timestamp: l.need("timestamp", 8), id: l.need("id", 4),
+		objectKind: l.need("objectKind", 4), object: l.need("objectId", 12),
+		name: l.need("name", 8), domain: l.need("domain", 8),
+	}
 	return o, l.err
 }
 

@@ -61,6 +61,9 @@ func (d *Decoder) span(start, end uint64) bool {
 	case end == 0:
 		d.dropped[dropUntimed]++
 		return false
+	case epochTime(start) != epochTime(end):
+		// The clock was replaced in between, by another profiler of the program's:
+		// whoever maps the times knows what each is.
 	case end < start && start-end <= d.limits.clamp:
 		d.dropped[repairClamped]++
 		end = start
@@ -73,6 +76,13 @@ func (d *Decoder) span(start, end uint64) bool {
 	}
 	d.ev.Start, d.ev.End = start, end
 	return true
+}
+
+// epochTime reports whether a time can be nanoseconds since the epoch, from 2001 to
+// 2100. Clocks that count from the machine's start do not get there.
+func epochTime(t uint64) bool {
+	const earliest, latest = 980_000_000_000_000_000, 4_100_000_000_000_000_000
+	return t-earliest <= latest-earliest
 }
 
 // epoch extends 32-bit correlation ids, which wrap, to 64 bits: an id is taken

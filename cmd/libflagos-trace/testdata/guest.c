@@ -1,5 +1,6 @@
 /* guest.c - a program with signals of its own, traced: guest MODE. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
@@ -68,6 +69,29 @@ static void urgent(void)
     printf("early %d, handler %s\n", early, got ? "ran" : "did not run");
 }
 
+/* What loading a library does. */
+static void loaded(const char *path)
+{
+    enum { RESTORER = 0x04000000 }; /* the C library's own, and told once it was set */
+    struct sigaction before[NSIG], after;
+    sigset_t mask, now;
+    int changed = 0, threads = 0;
+    for (int sig = 1; sig < NSIG; sig++)
+        sigaction(sig, NULL, &before[sig]);
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    if (!dlopen(path, RTLD_NOW | RTLD_LOCAL))
+        puts(dlerror());
+    for (int sig = 1; sig < NSIG; sig++)
+        if (sigaction(sig, NULL, &after) == 0)
+            changed += after.sa_handler != before[sig].sa_handler || ((after.sa_flags ^ before[sig].sa_flags) & ~RESTORER);
+    pthread_sigmask(SIG_SETMASK, NULL, &now);
+    usleep(50000);
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *d; tasks && (d = readdir(tasks));)
+        threads += d->d_name[0] != '.';
+    printf("%d threads, %d handlers changed, mask %s\n", threads, changed, memcmp(&mask, &now, 8) == 0 ? "kept" : "changed");
+}
+
 int main(int argc, char **argv)
 {
     const char *m = argc > 1 ? argv[1] : "";
@@ -75,6 +99,8 @@ int main(int argc, char **argv)
         children();
     else if (!strcmp(m, "urgent"))
         urgent();
+    else if (!strcmp(m, "loaded"))
+        loaded(argv[2]);
     else if (!strcmp(m, "quick_exit")) {
         cuda();
         puts("done");

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -165,6 +167,33 @@ static void pending(void)
     printf("%d %d\n", sigismember(&s, SIGXFSZ), sigismember(&s, SIGURG));
 }
 
+/* Memory that Go asks for where the process can have no more. */
+static uint8_t lent[1 << 20] __attribute__((aligned(4096)));
+
+static void *lend(void *wanted, size_t n)
+{
+    (void)n;
+    return wanted ? wanted : lent;
+}
+
+static void memory(void)
+{
+    static const ft_host host = {.memory = lend};
+    struct rlimit limit;
+    enum { RW = PROT_READ | PROT_WRITE, MEM = MAP_PRIVATE | MAP_ANONYMOUS, SIZE = 64 << 20 };
+    void *room = mmap(NULL, SIZE, PROT_NONE, MEM, -1, 0), *p = mmap(NULL, SIZE, RW, MEM, -1, 0);
+    printf("%d ", p != MAP_FAILED && p != (void *)lent);
+    getrlimit(RLIMIT_DATA, &limit);
+    limit.rlim_cur = 4096; /* it has more already */
+    setrlimit(RLIMIT_DATA, &limit);
+    printf("%d ", mmap(NULL, SIZE, RW, MEM, -1, 0) == MAP_FAILED);
+    ft_lend(&host);
+    printf("%d ", mmap(NULL, 4096, RW, MEM, -1, 0) == (void *)lent);
+    printf("%d ", mmap(room, 4096, RW, MEM | MAP_FIXED, -1, 0) == room);
+    /* Nothing but plain memory is lent. */
+    printf("%d\n", mmap(NULL, SIZE, RW, MEM | MAP_LOCKED, -1, 0) == MAP_FAILED);
+}
+
 static void *answer(void *arg)
 {
     while (!ft_exiting())
@@ -201,6 +230,8 @@ int main(int argc, char **argv)
         calls();
     else if (!strcmp(m, "pending"))
         pending();
+    else if (!strcmp(m, "memory"))
+        memory();
     else if (!strcmp(m, "ended"))
         ft_exit_done();
     else if (!strcmp(m, "quick_exit")) {

@@ -50,11 +50,37 @@ func (e *enabled) add(o enabled) {
 	}
 }
 
+// perThreadSince is the first version that knows the attribute, of CUDA 12.3.
+const perThreadSince = 21
+
 // TimestampShim is a tracer.Shim that can stand in for the library's clock.
 type TimestampShim interface {
 	// TimestampFunc is the address of a C function that returns CLOCK_REALTIME in
 	// nanoseconds.
 	TimestampFunc() uintptr
+}
+
+// SharingShim is a tracer.Shim that stands between the library and profilers of the
+// program's own.
+type SharingShim interface {
+	// KeptKinds returns the activity kinds, as bits, that a session of the program's
+	// has on: Disarm leaves them.
+	KeptKinds() uint64
+	// KeptClock reports whether such a session has registered a clock, and needs it.
+	KeptClock() bool
+}
+
+// Shared says what the library was told, for who stands between it and profilers
+// of the program's: the activity kinds that are on, as bits; whether all API calls
+// are recorded that a profiler shows; and the address of the function that
+// registers buffer functions, by which a library is known.
+func (b *Binding) Shared() (kinds uint64, calls bool, register uintptr) {
+	for _, k := range b.enabled.kinds {
+		if k < 64 {
+			kinds |= 1 << k
+		}
+	}
+	return kinds, b.allCalls, b.fn.registerCallbacks
 }
 
 // Arm registers the shim's buffer functions and enables what the options ask
@@ -73,8 +99,12 @@ func (b *Binding) Arm(s tracer.Shim, o tracer.Options) error {
 		if o.PerThread {
 			b.out[1] = 1
 		}
-		_ = b.call("cuptiActivitySetAttribute", b.fn.setAttribute, attributePerThread, outPtr(b.out, 0), outPtr(b.out, 1))
+		err := b.call("cuptiActivitySetAttribute", b.fn.setAttribute, attributePerThread, outPtr(b.out, 0), outPtr(b.out, 1))
+		if b.info.APIVersion >= perThreadSince {
+			b.note(err, "every launching thread may have buffers of its own, which takes more of them")
+		}
 	}
+	b.sharing, _ = s.(SharingShim)
 	b.restoreClock(s)
 	if err := b.call("cuptiActivityRegisterCallbacks", b.fn.registerCallbacks, s.RequestFunc(), s.CompleteFunc()); err != nil {
 		return b.explain(err) // what was enabled before still is, and Disarm knows it
@@ -94,6 +124,7 @@ func (b *Binding) Arm(s tracer.Shim, o tracer.Options) error {
 		{cupti.KindOverhead, event.Overhead, o.Overhead, "overhead is not recorded"},
 		{cupti.KindSynchronization, event.Sync, o.Sync, "waits are not recorded"},
 		{cupti.KindCudaEvent, event.DeviceEvent, o.Sync, "device events are not recorded"},
+		{cupti.KindMarker, event.Marker, o.NVTX && b.fn.nvtxInit != 0, lostRanges},
 		{cupti.KindMemcpy, event.Memcpy, true, "copies are not recorded"},
 		{cupti.KindMemset, event.Memset, true, "fills are not recorded"},
 		{cupti.KindMemcpy2, event.MemcpyPeer, true, "copies between devices may not be recorded"},
@@ -126,6 +157,10 @@ func (b *Binding) Arm(s tracer.Shim, o tracer.Options) error {
 		}
 	}
 	b.names = names
+	b.allCalls = o.API != tracer.APIMinimal
+	if o.NVTX {
+		b.joinNVTX(s)
+	}
 	s.SetPushPop(b.fn.push, b.fn.pop)
 	return nil
 }
@@ -221,7 +256,7 @@ func foreignClock(now uint64) bool {
 // library's. A replaced clock cannot be removed, only replaced again.
 func (b *Binding) restoreClock(s tracer.Shim) {
 	ts, ok := s.(TimestampShim)
-	if !ok || b.fn.registerTimestamp == 0 {
+	if !ok || b.fn.registerTimestamp == 0 || b.sharing != nil && b.sharing.KeptClock() {
 		return
 	}
 	if b.ClockReplaced() {
@@ -233,24 +268,39 @@ func (b *Binding) restoreClock(s tracer.Shim) {
 	}
 }
 
-// Disarm disables what Arm enabled. It goes through all of it and returns the
-// first error.
+// Disarm disables what Arm enabled, but for what a session of the program's needs;
+// that is left to the next call. It goes through all of it and returns the first
+// error.
 func (b *Binding) Disarm() error {
 	var first error
+	var kept uint64
+	if b.sharing != nil {
+		kept = b.sharing.KeptKinds()
+	}
+	keeps := func(kind uint32) bool { return kind < 64 && kept&(1<<kind) != 0 }
+	var left enabled
 	keep := func(err error) {
 		if first == nil {
 			first = err
 		}
 	}
 	for _, a := range b.enabled.apis {
+		if keeps(a.kind) {
+			left.apis = append(left.apis, a)
+			continue
+		}
 		for _, id := range a.on {
 			keep(b.call(a.name, a.fn, uintptr(id), 0))
 		}
 	}
 	for _, k := range b.enabled.kinds {
+		if keeps(k) {
+			left.kinds = append(left.kinds, k)
+			continue
+		}
 		keep(b.call(fmt.Sprintf("cuptiActivityDisable(%d)", k), b.fn.disable, uintptr(k)))
 	}
-	b.enabled = enabled{}
+	b.enabled = left
 	return first
 }
 

@@ -19,6 +19,7 @@ type functions struct {
 	enableRuntimeAPI, enableDriverAPI                              uintptr
 	getNextRecord, getNumDropped, getCallbackName, getResultString uintptr
 	push, pop, deviceSupported, capabilitySupported                uintptr
+	nvtxInit                                                       uintptr
 }
 
 // Binding is libcupti in this process. It implements tracer.Binding.
@@ -29,7 +30,9 @@ type Binding struct {
 	names []string // of what is recorded
 	look  inspector
 
-	enabled enabled
+	enabled  enabled
+	allCalls bool        // that a profiler shows are recorded
+	sharing  SharingShim // of the last Arm, nil if it is none
 	// out receives results; it lives on the heap because C writes to it.
 	out *[2]uint64
 }
@@ -91,6 +94,7 @@ func (f *functions) resolve(lib *dl.Library) error {
 		{&f.pop, "cuptiActivityPopExternalCorrelationId"},
 		{&f.deviceSupported, "cuptiDeviceSupported"},
 		{&f.capabilitySupported, "cuptiComputeCapabilitySupported"},
+		{&f.nvtxInit, "cuptiNvtxInitialize2"},
 	} {
 		*s.p = lib.Func(s.name)
 	}

@@ -19,6 +19,9 @@ const (
 	minRecord = 8
 	// maxKind bounds the kinds taken for real; the highest known is below 64.
 	maxKind = 1024
+	// maxCallback bounds the callback ids of which a list is kept; the highest
+	// known is below 1000. Others are looked up each time.
+	maxCallback = 4096
 	// maxNames bounds the names remembered. When it is reached all are forgotten,
 	// and told again when seen again.
 	maxNames = 1 << 20
@@ -28,16 +31,23 @@ const (
 // the library's own iterator, which shows how far apart records really are;
 // after that the walk uses those strides and never leaves Go, until a buffer
 // does not come out even.
+//
+// It looks at every record the program causes, so what it asks for each is kept
+// in arrays; maps are for what happens once a buffer or less.
 type inspector struct {
 	api     uint32
 	library string
 	next    func(data []byte, rec *uintptr) uint32 // the library's iterator; nil if it has none
 	nameOf  uintptr
 
-	stride  map[uint32]uint32 // verified, by kind
-	varies  map[uint32]bool
+	stride  [maxKind]uint32 // by kind; verified, if there is an iterator
+	varies  [maxKind]bool
+	nameAt  [2]int // offset of the name in records of the kinds of kernels, 0 if they have none
+	marker  [2]int // offsets of the name and of the domain's in markers
 	names   map[uint64]seenName
-	asked   map[[2]uint32]bool // callback ids, by domain and id
+	recent  [64]uint64           // names seen in this buffer, by some of their bits
+	known   [2][maxCallback]bool // callback ids, driver and runtime, of which nothing is to be told
+	asked   map[[2]uint32]bool   // other ones, by domain and id
 	buffer  uint32
 	peek    peeker
 	seed    maphash.Seed
@@ -51,7 +61,14 @@ type seenName struct {
 
 func (in *inspector) init(api uint32, library string, next, nameOf uintptr) {
 	in.api, in.library, in.nameOf = api, library, nameOf
-	in.stride, in.varies = map[uint32]uint32{}, map[uint32]bool{}
+	for i, kind := range []uint32{cupti.KindConcurrentKernel, cupti.KindKernel} {
+		if off, ok := cupti.KernelNameOffset(api, kind); ok {
+			in.nameAt[i] = int(off)
+		}
+	}
+	if name, domain, ok := cupti.MarkerNameOffsets(api); ok {
+		in.marker = [2]int{int(name), int(domain)}
+	}
 	in.names, in.asked = map[uint64]seenName{}, map[[2]uint32]bool{}
 	in.seed = maphash.MakeSeed()
 	if next != 0 {
@@ -65,6 +82,7 @@ func (in *inspector) init(api uint32, library string, next, nameOf uintptr) {
 // inspect reports through f what the buffer holds that only this process knows.
 func (in *inspector) inspect(data []byte, f tracer.Findings) error {
 	in.buffer++
+	clear(in.recent[:])
 	if len(data) == 0 {
 		return nil
 	}
@@ -90,15 +108,20 @@ func (in *inspector) quick(data []byte, f tracer.Findings) bool {
 			return false
 		}
 		kind := binary.LittleEndian.Uint32(data[off:])
-		n, ok := in.stride[kind]
-		if !ok && in.next == nil {
-			n, ok = cupti.TableStride(in.api, kind) // nothing to verify it with
-		}
-		if !ok || n == 0 || in.varies[kind] || int(n) > len(data)-off {
+		if kind >= maxKind {
 			return false
 		}
-		in.record(kind, data[off:off+int(n)], f)
-		off += int(n)
+		n := int(in.stride[kind])
+		if n == 0 && in.next == nil {
+			if stride, ok := cupti.TableStride(in.api, kind); ok { // nothing to verify it with
+				n, in.stride[kind] = int(stride), stride
+			}
+		}
+		if n < minRecord || in.varies[kind] || n > len(data)-off {
+			return false
+		}
+		in.record(kind, data[off:off+n], f)
+		off += n
 	}
 	return true
 }
@@ -151,15 +174,15 @@ func (in *inspector) walk(data []byte, f tracer.Findings) {
 // learn takes note of a kind's stride as the iterator showed it and returns
 // whether strides can lead through such records.
 func (in *inspector) learn(kind, n uint32, f tracer.Findings) bool {
-	if old, ok := in.stride[kind]; ok {
+	if kind == 0 || kind >= maxKind {
+		return false
+	}
+	if old := in.stride[kind]; old != 0 {
 		if old != n && !in.varies[kind] {
 			in.varies[kind] = true
 			f.Diagnose(fmt.Sprintf("%s, API version %d: records of activity kind %d differ in size, %d and %d bytes; they are found by the library's iterator", in.library, in.api, kind, old, n))
 		}
 		return !in.varies[kind]
-	}
-	if kind == 0 || kind >= maxKind {
-		return false
 	}
 	in.stride[kind] = n
 	f.Stride(kind, n)
@@ -174,18 +197,39 @@ func (in *inspector) learn(kind, n uint32, f tracer.Findings) bool {
 func (in *inspector) record(kind uint32, rec []byte, f tracer.Findings) {
 	switch kind {
 	case cupti.KindDriver:
-		in.call(cupti.DomainDriver, rec, f)
+		in.call(cupti.DomainDriver, &in.known[0], rec, f)
 	case cupti.KindRuntime:
-		in.call(cupti.DomainRuntime, rec, f)
-	case cupti.KindConcurrentKernel, cupti.KindKernel:
-		if off, ok := cupti.KernelNameOffset(in.api, kind); ok && int(off)+8 <= len(rec) {
-			in.name(binary.LittleEndian.Uint64(rec[off:]), f)
-		}
+		in.call(cupti.DomainRuntime, &in.known[1], rec, f)
+	case cupti.KindConcurrentKernel:
+		in.nameIn(in.nameAt[0], rec, f)
+	case cupti.KindKernel:
+		in.nameIn(in.nameAt[1], rec, f)
+	case cupti.KindMarker:
+		in.nameIn(in.marker[0], rec, f)
+		in.nameIn(in.marker[1], rec, f)
 	}
 }
 
-func (in *inspector) call(domain uint32, rec []byte, f tracer.Findings) {
+// nameIn sees to the name that a record points to at nameAt.
+func (in *inspector) nameIn(nameAt int, rec []byte, f tracer.Findings) {
+	if nameAt == 0 || nameAt+8 > len(rec) {
+		return
+	}
+	ptr := binary.LittleEndian.Uint64(rec[nameAt:])
+	if at := &in.recent[ptr>>4%uint64(len(in.recent))]; *at != ptr {
+		*at = ptr
+		in.name(ptr, f)
+	}
+}
+
+func (in *inspector) call(domain uint32, known *[maxCallback]bool, rec []byte, f tracer.Findings) {
 	id := binary.LittleEndian.Uint32(rec[cbidOffset:])
+	if id < maxCallback {
+		if known[id] {
+			return
+		}
+		known[id] = true
+	}
 	if _, ok := cupti.CallbackName(domain, id); ok {
 		return
 	}
@@ -212,9 +256,9 @@ func (in *inspector) callbackName(domain, id uint32) (string, bool) {
 	return name, name != ""
 }
 
-// name reads the string behind a kernel's name once a buffer and tells it when
-// it is new or changed: after a module is unloaded its pointers may come back
-// with other names.
+// name reads the string behind a name once a buffer and tells it when it is new
+// or changed: after a module is unloaded its pointers may come back with other
+// names.
 func (in *inspector) name(ptr uint64, f tracer.Findings) {
 	seen := in.names[ptr]
 	if ptr == 0 || seen.buffer == in.buffer {

@@ -214,11 +214,39 @@ func BenchmarkInspect(b *testing.B) {
 	}
 	data, starts := records(list...)
 	in := newInspector(130001, &starts, resultMaxLimit)
-	in.stride = map[uint32]uint32{5: 40, 10: 216}
+	in.stride[5], in.stride[10] = 40, 216
 	f := newFindings()
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
 		in.inspect(data, f)
+	}
+}
+
+// A marker's name and its domain's are told; what cannot be read is not, and does
+// no harm.
+func TestInspectMarkers(t *testing.T) {
+	name, domain := cName(t, "range"), cName(t, "domain")
+	marker := func(name, domain uint64) []byte {
+		rec := make([]byte, 56)
+		binary.LittleEndian.PutUint32(rec, 12)
+		binary.LittleEndian.PutUint64(rec[40:], name)
+		binary.LittleEndian.PutUint64(rec[48:], domain)
+		return rec
+	}
+	var data []byte
+	var starts []uint32
+	for _, p := range [][2]uint64{{name, domain}, {0, 0}, {name, 8}, {0xdeadbeefdeadbeef, domain}} {
+		starts = append(starts, uint32(len(data)))
+		data = append(data, marker(p[0], p[1])...)
+	}
+	in, f := newInspector(130001, &starts, resultMaxLimit), newFindings()
+	for range 2 { // by the library's iterator, then by the strides it showed
+		if err := in.inspect(data, f); err != nil {
+			t.Fatal(err)
+		}
+		if want := map[uint64]string{name: "range", domain: "domain"}; !reflect.DeepEqual(f.names, want) || len(f.diagnoses) != 0 {
+			t.Errorf("names %v, diagnoses %q", f.names, f.diagnoses)
+		}
 	}
 }

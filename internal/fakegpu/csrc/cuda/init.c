@@ -35,16 +35,21 @@ static void inject(void)
 	if (!path || !*path || env_flag("FAKEGPU_NO_INJECTION", 0))
 		return;
 	int verbose = env_flag("FAKEGPU_VERBOSE", 0);
+	uint64_t t0 = now_ns();
 	void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	uint64_t t1 = now_ns();
 	if (!lib) {
 		if (verbose)
 			fprintf(stderr, "fakegpu: injection: %s\n", dlerror());
 		return;
 	}
 	int (*init)(void) = (int (*)(void))dlsym(lib, "InitializeInjection");
+	uint64_t t2 = now_ns();
 	int rc = init ? init() : 0;
+	uint64_t t3 = now_ns();
 	if (verbose)
-		fprintf(stderr, "fakegpu: injection: InitializeInjection %s, returned %d\n", init ? "called" : "missing", rc);
+		fprintf(stderr, "fakegpu: injection: InitializeInjection %s, returned %d; %llu ns to load, %llu ns in it\n", init ? "called" : "missing", rc,
+			(unsigned long long)(t1 - t0), (unsigned long long)(t3 - t2));
 }
 
 API int cuInit(unsigned flags)

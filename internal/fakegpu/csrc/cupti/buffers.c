@@ -123,7 +123,9 @@ static struct cbuf *ask(size_t need, uint32_t correlation, struct record *overhe
 	outside_lock();
 	uint64_t t0 = clock_now();
 	log_line("callback-request", need, 0);
+	uint64_t cpu = cost_begin();
 	fn(&data, &cap, &max);
+	cost_request(cpu);
 	make_overhead(t0, clock_now(), correlation, overhead);
 	inside_lock();
 	if (!data && quirk.crash_on_null)
@@ -183,7 +185,8 @@ void emit(const struct record *r, uint32_t correlation)
 		drop();
 		return;
 	}
-	emit_one(r, correlation);
+	if (!wait_for_work(r, correlation))
+		emit_one(r, correlation);
 	if (hit(&unknown_count, quirk.unknown_every)) {
 		struct record u;
 		record_init(&u, (uint32_t)quirk.unknown_kind);
@@ -191,6 +194,8 @@ void emit(const struct record *r, uint32_t correlation)
 		emit_one(&u, 0);
 	}
 }
+
+void emit_now(const struct record *r, uint32_t correlation) { emit_one(r, correlation); }
 
 /* seal_current ends the buffer in use, so that the next record starts another. */
 void seal_current(void)

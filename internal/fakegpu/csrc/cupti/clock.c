@@ -33,14 +33,23 @@ static uint64_t builtin_now(void)
 uint64_t clock_now(void)
 {
 	uint64_t (*fn)(void) = __atomic_load_n(&callback, __ATOMIC_ACQUIRE);
+	if (fn && cost_on)
+		cost_reading(fn);
 	return fn ? fn() : builtin_now();
 }
 
 static struct pair take_pair(void)
 {
-	struct pair p;
-	p.rt = realtime();
-	p.clock = clock_now();
+	struct pair p = {0, 0};
+	uint64_t best = UINT64_MAX;
+	/* Of a few tries the one that took least: a thread may be descheduled in it. */
+	for (int i = 0; i < 5 && best > 2000; i++) {
+		uint64_t before = realtime(), clock = clock_now(), after = realtime();
+		if (after - before < best) {
+			best = after - before;
+			p = (struct pair){before + (after - before) / 2, clock};
+		}
+	}
 	return p;
 }
 
@@ -65,26 +74,30 @@ int clock_is_realtime(void)
 
 void clock_set_callback(uint64_t (*fn)(void))
 {
-	__atomic_store_n(&callback, fn, __ATOMIC_RELEASE);
-	struct pair p = take_pair();
 	pthread_mutex_lock(&lock);
-	anchor = p;
+	__atomic_store_n(&callback, fn, __ATOMIC_RELEASE);
+	anchor = take_pair();
 	pthread_mutex_unlock(&lock);
 }
 
-uint64_t clock_convert(uint64_t rt)
+void clock_convert(uint64_t *times, int n)
 {
+	struct pair a, b;
 	if (clock_is_realtime())
-		return rt;
-	pthread_mutex_lock(&lock);
-	struct pair a = anchor;
-	pthread_mutex_unlock(&lock);
-	struct pair b = take_pair();
-	while (b.rt < a.rt + 500000) {
-		nanosleep(&(struct timespec){0, 500000}, NULL);
+		return;
+	for (;;) {
+		pthread_mutex_lock(&lock); /* both are of one clock */
+		a = anchor;
 		b = take_pair();
+		pthread_mutex_unlock(&lock);
+		if (b.rt >= a.rt + 5000000)
+			break;
+		nanosleep(&(struct timespec){0, 1000000}, NULL); /* too short a line says little */
 	}
 	long double slope = (long double)(b.clock - a.clock) / (long double)(b.rt - a.rt);
-	long double t = (long double)b.clock + ((long double)rt - (long double)b.rt) * slope;
-	return t > 0 ? (uint64_t)t : 0;
+	for (int i = 0; i < n; i++) {
+		long double t = (long double)b.clock + ((long double)times[i] - (long double)b.rt) * slope;
+		if (times[i])
+			times[i] = t > 0 ? (uint64_t)t : 0;
+	}
 }

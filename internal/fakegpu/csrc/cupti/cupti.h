@@ -28,9 +28,10 @@ struct quirks {
 	uint32_t version;          /* what cuptiGetVersion says */
 	int64_t stop_after;        /* records, -1 for no limit */
 	uint64_t unknown_every, unknown_kind;
-	uint64_t wild_name_every, null_name_every;
+	uint64_t wild_name_every, null_name_every, wild_marker_every;
 	uint64_t drop_every, zero_times_every, negative_every;
 	int64_t negative_ns;
+	int at_completion;         /* device work is recorded when it has ended */
 	int late;                  /* nothing is completed before a forced flush */
 	int locked_callbacks;      /* the library's lock is held around callbacks */
 	int crash_on_null;
@@ -72,7 +73,8 @@ int attach(void);
  * CLOCK_REALTIME nanoseconds. */
 uint64_t realtime(void);
 uint64_t clock_now(void);
-uint64_t clock_convert(uint64_t rt);
+/* clock_convert brings CLOCK_REALTIME times onto the clock of the records; 0 stays. */
+void clock_convert(uint64_t *times, int n);
 int clock_is_realtime(void);
 void clock_set_callback(uint64_t (*fn)(void));
 
@@ -87,11 +89,17 @@ typedef void (*complete_fn)(void *ctx, uint32_t stream, uint8_t *buffer, size_t 
 void set_callbacks(request_fn r, complete_fn c);
 int have_callbacks(void);
 void emit(const struct record *r, uint32_t correlation);
+/* emit_now puts a record into a buffer whatever the switches say. */
+void emit_now(const struct record *r, uint32_t correlation);
 void seal_current(void);
 int flush_all(int forced);
 uint64_t take_dropped(void);
 void set_per_thread(int on);
 int per_thread(void);
+
+/* waiting.c: wait_for_work says whether it keeps the record for later. */
+int wait_for_work(const struct record *r, uint32_t correlation);
+void end_waiting(int forced);
 
 /* records.c */
 void record_init(struct record *r, uint32_t kind);
@@ -100,6 +108,7 @@ void put16(struct record *r, uint32_t off, uint16_t v);
 void put32(struct record *r, uint32_t off, uint32_t v);
 void put64(struct record *r, uint32_t off, uint64_t v);
 uint32_t thread_id(void);
+uint64_t wild_address(void);
 void emit_api(const struct fg_api *a, uint64_t end);
 void emit_work(const struct fg_api *a, const struct fg_work *w);
 void emit_sync(const struct fg_api *a, const struct fg_sync *s);
@@ -111,6 +120,14 @@ void make_overhead(uint64_t start, uint64_t end, uint32_t correlation, struct re
 void emit_device(int device);
 void emit_context(const struct fg_context_note *c);
 void emit_stream(const struct fg_api *a, const struct fg_stream_note *s);
+
+/* cost.c: what the client costs, if cost_on. cost_begin gives the CPU time of the
+ * thread, ns; the others count one call of the client since then. */
+extern int cost_on;
+uint64_t cost_begin(void);
+void cost_request(uint64_t since);
+void cost_complete(uint64_t since);
+void cost_reading(uint64_t (*fn)(void));
 
 /* control.c */
 int kind_enabled(uint32_t kind);

@@ -73,6 +73,11 @@ enum overhead_offset {
 	OVERHEAD_start = 24, OVERHEAD_end = 32, OVERHEAD_correlationId = 40
 };
 
+enum marker_offset {
+	MARKER_flags = 4, MARKER_timestamp = 8, MARKER_id = 16, MARKER_objectKind = 20,
+	MARKER_objectId = 24, MARKER_name = 40, MARKER_domain = 48
+};
+
 enum event_offset {
 	EVENT_correlationId = 4, EVENT_contextId = 8, EVENT_streamId = 12, EVENT_eventId = 16,
 	EVENT_deviceId = 24, EVENT_deviceTimestamp = 40, EVENT_cudaEventSyncId = 48

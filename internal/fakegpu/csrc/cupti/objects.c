@@ -6,8 +6,10 @@ void emit_sync(const struct fg_api *a, const struct fg_sync *s)
 	struct record r;
 	record_init(&r, SYNCHRONIZATION);
 	put32(&r, SYNC_type, s->type);
-	put64(&r, SYNC_start, clock_convert(s->start));
-	put64(&r, SYNC_end, clock_convert(s->end));
+	uint64_t times[] = {s->start, s->end};
+	clock_convert(times, 2);
+	put64(&r, SYNC_start, times[0]);
+	put64(&r, SYNC_end, times[1]);
 	put32(&r, SYNC_correlationId, a->correlation);
 	put32(&r, SYNC_contextId, s->context);
 	put32(&r, SYNC_streamId, s->stream);
@@ -27,8 +29,11 @@ void emit_event(const struct fg_api *a, const struct fg_event_note *e)
 	put32(&r, EVENT_eventId, e->event);
 	put32(&r, EVENT_deviceId, e->device);
 	/* 12.8 fills the device time unasked, 13.0 when it was switched on. */
-	if (quirk.version < 130000 || event_timestamps())
-		put64(&r, EVENT_deviceTimestamp, clock_convert(e->time));
+	if (quirk.version < 130000 || event_timestamps()) {
+		uint64_t time = e->time;
+		clock_convert(&time, 1);
+		put64(&r, EVENT_deviceTimestamp, time);
+	}
 	put64(&r, EVENT_cudaEventSyncId, e->sync_id);
 	emit(&r, a->correlation);
 }

@@ -48,11 +48,13 @@ __attribute__((constructor)) static void read_quirks(void)
 	quirk.unknown_every = env_u64("FAKECUPTI_UNKNOWN_EVERY", 0);
 	quirk.unknown_kind = env_u64("FAKECUPTI_UNKNOWN_KIND", 777);
 	quirk.wild_name_every = env_u64("FAKECUPTI_WILD_NAME_EVERY", 0);
+	quirk.wild_marker_every = env_u64("FAKECUPTI_WILD_MARKER_EVERY", 0);
 	quirk.null_name_every = env_u64("FAKECUPTI_NULL_NAME_EVERY", 0);
 	quirk.drop_every = env_u64("FAKECUPTI_DROP_EVERY", 0);
 	quirk.zero_times_every = env_u64("FAKECUPTI_ZERO_TIMES_EVERY", 0);
 	quirk.negative_ns = env_i64("FAKECUPTI_NEGATIVE_NS", 0);
 	quirk.negative_every = env_u64("FAKECUPTI_NEGATIVE_EVERY", quirk.negative_ns ? 1 : 0);
+	quirk.at_completion = env_flag("FAKECUPTI_AT_COMPLETION", 0);
 	quirk.late = env_flag("FAKECUPTI_LATE", 0);
 	quirk.locked_callbacks = env_flag("FAKECUPTI_LOCKED_CALLBACKS", 0);
 	quirk.crash_on_null = env_flag("FAKECUPTI_CRASH_ON_NULL", quirk.version < 27);

@@ -66,7 +66,7 @@ void make_overhead(uint64_t start, uint64_t end, uint32_t correlation, struct re
 }
 
 /* An address that is mapped without any right, so reading it always faults. */
-static uint64_t wild_address(void)
+uint64_t wild_address(void)
 {
 	static void *page;
 	if (!__atomic_load_n(&page, __ATOMIC_ACQUIRE)) {

@@ -21,8 +21,11 @@ static void *functions[N];  /* the same kernels for the driver API */
 static void **streams;
 static int n_streams;
 static uint64_t next_external = 1;
+static int next_fork;
+static uint64_t whole; /* a range that one thread starts and another ends */
+static time_t stop_at; /* CLOCK_MONOTONIC, 0 for never */
 
-struct job { pthread_t thread; int index; const struct options *o; int launches, graph_kernels, copies, sets, externals; };
+struct job { pthread_t thread; int index; const struct options *o; int launches, graph_kernels, copies, sets, externals, ranges, marks; };
 
 static void check(int rc, const char *what)
 {
@@ -68,9 +71,35 @@ static void graphs(struct job *j, void *stream)
 	CHECK(cudaGraphDestroy(graph));
 }
 
+static int over(void)
+{
+	struct timespec now;
+	if (!stop_at)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec >= stop_at;
+}
+
+/* A step's ranges: in the default domain, and inside it in one of the program's. */
+static void begin_step(struct job *j, void *domain)
+{
+	nvtx_push("step");
+	nvtx_domain_push(domain, j->index % 2 ? "odd batch" : "even batch");
+	j->ranges += 2;
+}
+
+static void end_step(struct job *j, void *domain)
+{
+	nvtx_domain_pop(domain);
+	nvtx_domain_mark(domain, "loss");
+	j->marks++;
+	nvtx_pop();
+}
+
 static void *run(void *arg)
 {
 	struct job *j = arg;
+	void *domain = j->o->nvtx ? nvtx_domain("batches") : NULL;
 	void *compute = streams[j->index % n_streams], *other = streams[(j->index + 1) % n_streams];
 	void *device, *pinned, *event;
 	float loss = 0;
@@ -79,16 +108,19 @@ static void *run(void *arg)
 	CHECK(cudaMallocHost(&pinned, BATCH));
 	CHECK(cudaEventCreateWithFlags(&event, 2));
 	uint64_t step = 0;
-	for (int i = 0; i < j->o->kernels;) {
+	int step_kernels = j->o->step_kernels ? j->o->step_kernels : N;
+	for (int i = 0; i < j->o->kernels && !over();) {
 		if (push_external)
 			CHECK(push_external(CUSTOM1, 1000000 + step++));
+		if (j->o->nvtx)
+			begin_step(j, domain);
 		CHECK(cudaGetDevice(&dev));
 		CHECK(cudaMemcpyAsync(device, pinned, BATCH, H2D, compute));
 		CHECK(cudaMemsetAsync(device, 0, BATCH / 4, compute));
 		j->copies++;
 		j->sets++;
-		for (int k = 0; k < N && i < j->o->kernels; k++, i++) {
-			launch(j, k, k % 4, compute);
+		for (int k = 0; k < step_kernels && i < j->o->kernels; k++, i++) {
+			launch(j, k % N, k % N % 4, compute);
 			CHECK(cudaGetLastError());
 			j->launches++;
 		}
@@ -99,8 +131,16 @@ static void *run(void *arg)
 		j->copies++;
 		CHECK(cudaStreamSynchronize(compute));
 		CHECK(cudaEventSynchronize(event));
+		if (j->o->nvtx)
+			end_step(j, domain);
+		progress(j->index, j->launches);
 		if (pop_external)
 			CHECK(pop_external(CUSTOM1, NULL));
+		if (j->o->forks) {
+			int n = __atomic_fetch_add(&next_fork, 1, __ATOMIC_RELAXED);
+			if (n < j->o->forks)
+				storm(n);
+		}
 		if (j->o->step_sleep_ms)
 			nanosleep(&(struct timespec){j->o->step_sleep_ms / 1000, j->o->step_sleep_ms % 1000 * 1000000L}, NULL);
 	}
@@ -109,6 +149,8 @@ static void *run(void *arg)
 		CHECK(cudaStreamCreateWithPriority(&own, NON_BLOCKING, 0));
 		graphs(j, own);
 	}
+	if (j->o->nvtx && j->index == j->o->threads - 1)
+		nvtx_end(whole);
 	CHECK(cudaEventDestroy(event));
 	CHECK(cudaFreeHost(pinned));
 	CHECK(cudaFree(device));
@@ -117,21 +159,23 @@ static void *run(void *arg)
 
 static void write_counts(const struct options *o, const struct job *jobs)
 {
-	int launches = 0, graph_kernels = 0, copies = 0, sets = 0, externals = 0;
+	int launches = 0, graph_kernels = 0, copies = 0, sets = 0, externals = 0, ranges = o->nvtx, marks = 0;
 	for (int i = 0; i < o->threads; i++) {
 		launches += jobs[i].launches;
 		graph_kernels += jobs[i].graph_kernels;
 		copies += jobs[i].copies;
 		sets += jobs[i].sets;
 		externals += jobs[i].externals;
+		ranges += jobs[i].ranges;
+		marks += jobs[i].marks;
 	}
 	FILE *f = fopen(o->counts, "w");
 	if (!f) {
 		perror(o->counts);
 		exit(92);
 	}
-	fprintf(f, "{\"launches\":%d,\"graph_launches\":%d,\"graph_kernels\":%d,\"memcpys\":%d,\"memsets\":%d,\"externals\":%d}\n",
-		launches, o->graphs * o->threads, graph_kernels, copies, sets, externals);
+	fprintf(f, "{\"launches\":%d,\"graph_launches\":%d,\"graph_kernels\":%d,\"memcpys\":%d,\"memsets\":%d,\"externals\":%d,\"ranges\":%d,\"marks\":%d}\n",
+		launches, o->graphs * o->threads, graph_kernels, copies, sets, externals, ranges, marks);
 	fclose(f);
 }
 
@@ -145,6 +189,12 @@ void train(const struct options *o)
 	CHECK(cuModuleLoadData(&module, "module"));
 	for (int k = 0; k < N; k++)
 		CHECK(cuModuleGetFunction(&functions[k], module, kernels[k].name));
+	if (o->seconds) {
+		struct timespec now;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		stop_at = now.tv_sec + o->seconds;
+	}
+	open_progress(o);
 	n_streams = o->streams;
 	streams = calloc((size_t)n_streams, sizeof *streams);
 	struct job *jobs = calloc((size_t)o->threads, sizeof *jobs);
@@ -152,6 +202,8 @@ void train(const struct options *o)
 		exit(92);
 	for (int i = 1; i < n_streams; i++) /* stream 0 is the default stream */
 		CHECK(cudaStreamCreateWithPriority(&streams[i], NON_BLOCKING, 0));
+	if (o->nvtx)
+		whole = nvtx_start("whole run");
 	for (int i = 0; i < o->threads; i++) {
 		jobs[i].index = i;
 		jobs[i].o = o;

@@ -7,10 +7,11 @@
 
 struct options {
 	int kernels, threads, streams, graphs;   /* kernels a thread, graph launches a thread */
-	int fork, subprocess, exit_code, abort, underscore_exit, no_cuda, print, signal;
+	int fork, subprocess, exit_code, abort, underscore_exit, no_cuda, print, signal, crash, hang_exit, nvtx;
 	double sleep;                            /* seconds before the end */
-	int step_sleep_ms;
-	const char *counts;
+	int step_sleep_ms, step_kernels;         /* after each step; launches in one */
+	int seconds, forks;                      /* 0: no limit of time; of all threads together */
+	const char *counts, *progress;
 };
 
 struct dim3 { unsigned x, y, z; };
@@ -67,5 +68,23 @@ void load_libraries(void);
 /* train runs the loop on all threads, or ends the program with status 91 when a
  * call fails. */
 void train(const struct options *o);
+/* open_progress makes the file of --progress, if it was asked for; progress notes
+ * there that a thread's launches so far have ended. */
+void open_progress(const struct options *o);
+void progress(int thread, int launches);
+/* nvtx.c: marks and ranges; names are copied by whoever records them. push and pop
+ * give the depth, or a negative number where nobody keeps count. */
+int nvtx_push(const char *name);
+int nvtx_pop(void);
+void nvtx_mark(const char *name);
+uint64_t nvtx_start(const char *name);
+void nvtx_end(uint64_t id);
+void *nvtx_domain(const char *name);
+int nvtx_domain_push(void *domain, const char *name);
+int nvtx_domain_pop(void *domain);
+void nvtx_domain_mark(void *domain, const char *name);
+/* storm forks the n-th child of the program, which ends by _exit, by exit or as
+ * another program, with the device or without, in turn; and waits for it. */
+void storm(int n);
 
 #endif

@@ -1,0 +1,218 @@
+/*
+ * reserve.c - what the Go runtime ends a process for when it cannot have it.
+ *
+ * Threads and some memory are put aside and handed over one by one: what was there
+ * at the beginning is there later, whatever the program, or another of the same
+ * user, takes meanwhile. Address space for the rest can only be tried.
+ */
+#define _GNU_SOURCE
+#include "stub.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    /*
+     * Go and the agent run on 14 threads, all made at the beginning. The others are
+     * for what nobody thought of.
+     */
+    THREADS = 16,
+    PLACES = 2 * THREADS,
+    FEW = 4096,
+};
+
+/*
+ * Address space and, of it, what can be written to. Go reserves 1.2 GiB; with the
+ * stacks, the C library's arenas of 64 MiB a thread and the buffers it was up to
+ * 2.3 GiB, 0.35 GiB of them writable and most of those never touched.
+ */
+static const size_t TAKEN_SPACE = (size_t)3 << 30, TAKEN_DATA = (size_t)512 << 20;
+
+/*
+ * What has to be left to the program. The driver loads this library before it takes
+ * its own: CUDA 13 took 13 GiB for one device, and fails without, so where there is
+ * a limit that near, the agent would be what breaks the program.
+ */
+static const size_t LEFT_SPACE = (size_t)61 << 30, LEFT_DATA = (size_t)512 << 20;
+
+/* Memory put aside for when there is no other. */
+static const size_t SPARE = (size_t)32 << 20;
+
+enum { IDLE, CLAIMED, TAKEN, DISMISSED };
+
+typedef struct {
+    _Atomic uint32_t state;
+    _Atomic int32_t tid;
+    pthread_t handle;
+    void *(*fn)(void *);
+    void *arg;
+} place;
+
+static place places[PLACES];
+static _Atomic uint32_t made;
+
+static uint8_t *spare;
+static _Atomic size_t spare_used;
+
+static void *wait_for_work(void *arg)
+{
+    place *p = arg;
+    uint32_t state;
+    atomic_store(&p->tid, (int32_t)syscall(SYS_gettid));
+    while ((state = atomic_load(&p->state)) == IDLE || state == CLAIMED)
+        syscall(SYS_futex, &p->state, FUTEX_WAIT_PRIVATE, state, NULL, NULL, 0);
+    return state == TAKEN ? p->fn(p->arg) : NULL;
+}
+
+/* Lets the thread go on, if it waits. */
+static int release(place *p, uint32_t state, void *(*fn)(void *), void *arg)
+{
+    uint32_t was = IDLE;
+    if (!atomic_compare_exchange_strong(&p->state, &was, CLAIMED))
+        return 0;
+    p->fn = fn;
+    p->arg = arg;
+    atomic_store(&p->state, state);
+    syscall(SYS_futex, &p->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    return 1;
+}
+
+/* Maps memory of which the first part can be written to. None of it is filled with
+   pages, also where the program has all its memory locked. */
+static void *map(size_t size, size_t writable, const char **lacking)
+{
+    *lacking = "limit of address space, ulimit -v";
+    void *p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    munlock(p, size);
+    if (mprotect(p, writable, PROT_READ | PROT_WRITE) == 0)
+        return p;
+    *lacking = "limit of data, ulimit -d, or of memory that may be committed";
+    int e = errno;
+    munmap(p, size);
+    errno = e;
+    return NULL;
+}
+
+static void sleep_us(long us) { nanosleep(&(struct timespec){0, us * 1000}, NULL); }
+
+/* Lets the threads from the first on end, and waits until they have: for the limit
+   of processes one counts a moment longer than pthread_join waits. */
+static void dismiss(uint32_t first)
+{
+    uint32_t n = atomic_exchange(&made, first);
+    for (uint32_t i = first; i < n; i++) {
+        if (!release(&places[i], DISMISSED, NULL, NULL))
+            continue;
+        pthread_join(places[i].handle, NULL);
+        for (int tries = 0; tries < 500 && syscall(SYS_tgkill, getpid(), atomic_load(&places[i].tid), 0) == 0; tries++)
+            sleep_us(100);
+    }
+}
+
+/* Where the user may have few, the program is left as many as are taken. */
+static int make_threads(st_reason *why)
+{
+    struct rlimit limit;
+    uint32_t wanted = THREADS;
+    if (getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur < FEW)
+        wanted = PLACES;
+    for (uint32_t n = 0; n < wanted; n++) {
+        place *p = &places[n];
+        atomic_store(&p->state, IDLE);
+        atomic_store(&p->tid, 0);
+        int rc = pthread_create(&p->handle, NULL, wait_for_work, p);
+        if (rc != 0) {
+            st_because(why, "it takes %d threads and leaves %d to the program, but only %u could be made (%s: limit of processes and threads, ulimit -u or pids.max, or no memory)",
+                       THREADS, (int)wanted - THREADS, n, strerror(rc));
+            return -1;
+        }
+        atomic_store(&made, n + 1);
+    }
+    dismiss(THREADS);
+    return 0;
+}
+
+int st_reserve(st_reason *why)
+{
+    const char *lacking;
+    const size_t space = TAKEN_SPACE + LEFT_SPACE, data = TAKEN_DATA + LEFT_DATA;
+    void *p = map(space, data, &lacking);
+    if (!p) {
+        st_because(why, "it takes up to %zu GiB of address space, of it %zu MiB of data, and leaves %zu GiB and %zu MiB to the program, but there is not that much (%s: %s)",
+                   TAKEN_SPACE >> 30, TAKEN_DATA >> 20, LEFT_SPACE >> 30, LEFT_DATA >> 20, strerror(errno), lacking);
+        return -1;
+    }
+    munmap(p, space);
+    spare = map(SPARE, SPARE, &lacking);
+    if (!spare) {
+        st_because(why, "there is no memory for it (%s: %s)", strerror(errno), lacking);
+        return -1;
+    }
+    if (make_threads(why) == 0)
+        return 0;
+    st_unreserve();
+    return -1;
+}
+
+void st_unreserve(void)
+{
+    dismiss(0);
+    if (spare && atomic_load(&spare_used) == 0)
+        munmap(spare, SPARE);
+    spare = NULL;
+}
+
+static int run(pthread_t *thread, void *(*fn)(void *), void *arg)
+{
+    uint32_t n = atomic_load(&made);
+    for (uint32_t i = 0; i < n; i++) {
+        pthread_t handle = places[i].handle;
+        if (!release(&places[i], TAKEN, fn, arg))
+            continue;
+        *thread = handle;
+        pthread_detach(handle);
+        return 0;
+    }
+    return EAGAIN;
+}
+
+static size_t idle(int32_t *tids, size_t max)
+{
+    size_t found = 0;
+    uint32_t n = atomic_load(&made);
+    for (uint32_t i = 0; i < n && found < max; i++) {
+        place *p = &places[i];
+        if (atomic_load(&p->state) != IDLE)
+            continue;
+        /* One that was only just made has no id yet. */
+        for (int tries = 0; tries < 1000 && atomic_load(&p->tid) == 0; tries++)
+            sleep_us(100);
+        tids[found++] = atomic_load(&p->tid);
+    }
+    return found;
+}
+
+static void *memory(void *wanted, size_t size)
+{
+    size_t at = atomic_load(&spare_used);
+    do {
+        if (!spare || size > SPARE - at)
+            return NULL;
+    } while (!atomic_compare_exchange_weak(&spare_used, &at, at + size));
+    if (!wanted)
+        return spare + at;
+    /* Moving takes nothing that is limited: what is there is only somewhere else. */
+    void *p = mremap(spare + at, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, wanted);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+const ft_host st_host = {.run = run, .idle = idle, .memory = memory, .join_nvtx = st_join_nvtx, .mux = &ft_the_mux};

@@ -1,0 +1,35 @@
+/* stub.h - between the C files of libflagos_trace.so. */
+#ifndef FT_STUB_H
+#define FT_STUB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../calls.h"
+
+/* Why the agent is not started. */
+typedef struct {
+    char text[512];
+} st_reason;
+
+void st_because(st_reason *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Puts aside what Go needs. 0, or -1 with the reason, and then nothing is left of
+ * it. All signals have to be blocked.
+ */
+int st_reserve(st_reason *why);
+/* Gives back what st_reserve took. */
+void st_unreserve(void);
+extern const ft_host st_host;
+
+/* See ft_host. */
+void st_join_nvtx(uintptr_t initialize);
+
+/* The Go library beside this one, ready to begin; NULL with the reason. */
+const ft_calls *st_open(st_reason *why);
+
+/* Leaves a spool that holds nothing but the reason. */
+void st_refuse(const st_reason *why);
+
+#endif

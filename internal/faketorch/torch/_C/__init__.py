@@ -1,0 +1,2 @@
+"""Stands for the extension module."""
+from . import _autograd, _profiler

@@ -1,0 +1,1 @@
+from ._engine import _ExperimentalConfig, ProfilerActivity, ProfilerConfig, ProfilerState
