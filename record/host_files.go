@@ -3,8 +3,10 @@ package record
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,14 +40,35 @@ type sliceFile struct {
 type hostFiles struct {
 	status string // "" if there is none
 	slices map[int]sliceFile
+	// after are the further spools of the process, which has replaced itself by exec:
+	// their numbers, in order. number is that of the spool asked for, 0 for the first.
+	number int
+	after  []int
 }
+
+// processOf returns what the files of a process have in common in their names,
+// "<pid>.<start>", and the number that its spool has behind that: one that replaced
+// itself by exec has a spool each time, but one set of the host side's files.
+func processOf(stem string) (base string, number int) {
+	pid, rest, _ := strings.Cut(stem, ".")
+	start, tail, more := strings.Cut(rest, ".")
+	if n, err := strconv.Atoi(tail); more && err == nil && n > 0 && n <= maxExecs && strconv.Itoa(n) == tail {
+		return pid + "." + start, n
+	}
+	return stem, 0
+}
+
+// maxExecs is how often a process can have replaced itself, as the agent counts.
+const maxExecs = 1000
 
 // findHostFiles lists the files of the host side beside a spool.
 func findHostFiles(spool string) (f hostFiles) {
-	base, ok := strings.CutSuffix(filepath.Base(spool), spoolExt)
+	stem, ok := strings.CutSuffix(filepath.Base(spool), spoolExt)
 	if !ok {
 		return f
 	}
+	base, number := processOf(stem)
+	f.number = number
 	dir := filepath.Dir(spool)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -57,6 +80,12 @@ func findHostFiles(spool string) (f hostFiles) {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
+		if other, is := strings.CutSuffix(e.Name(), spoolExt); is {
+			if process, n := processOf(other); process == base && n > number {
+				f.after = append(f.after, n)
+			}
+			continue
+		}
 		if rest == statusExt {
 			f.status = path
 			continue
@@ -72,7 +101,29 @@ func findHostFiles(spool string) (f hostFiles) {
 			f.slices[n] = sliceFile{path, part}
 		}
 	}
+	slices.Sort(f.after)
 	return f
+}
+
+// span returns when a spool of a process recorded, of which another one may come
+// before and after it: ns, from 0 on to math.MaxInt64 where there is none.
+func (f *hostFiles) span(spool string) (from, to int64) {
+	to = math.MaxInt64
+	stem := strings.TrimSuffix(filepath.Base(spool), spoolExt)
+	base, _ := processOf(stem)
+	began := func(stem string) (int64, bool) {
+		h, ok := readHeader(filepath.Join(filepath.Dir(spool), stem+spoolExt))
+		return h.StartNS, ok && h.StartNS > 0
+	}
+	if f.number > 0 {
+		from, _ = began(stem)
+	}
+	for _, n := range f.after {
+		if ns, ok := began(fmt.Sprintf("%s.%d", base, n)); ok {
+			return from, ns
+		}
+	}
+	return from, to
 }
 
 // sliceNumber reads the end of a slice's name behind that of the process.

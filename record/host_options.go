@@ -20,6 +20,11 @@ type HostOptions struct {
 	// What torch.profiler calls record_shapes, with_stack, profile_memory and
 	// with_modules.
 	Shapes, Stack, Memory, Modules bool
+	// Threads has the operators of all Python threads recorded with a torch before
+	// 2.14 as well, where ending a session while other threads are inside operators
+	// may crash the program. Without it those of the main thread are, and of the
+	// autograd threads that work for it; from 2.14 on it changes nothing.
+	Threads bool
 	// Slice is after how long a time a recording is cut, so that memory stays bounded
 	// and little is lost with a process that is killed; 0 is 5 s.
 	Slice time.Duration
@@ -44,7 +49,7 @@ var stepMark = regexp.MustCompile(`^[^\s:.][^\s:]*:[^\s:.][^\s:]*$`)
 // Check reports options that are out of range or exclude each other, or the
 // limits.
 func (h *HostOptions) Check(l *Limits) error {
-	asked := h.Shapes || h.Stack || h.Memory || h.Modules || h.Slice != 0 || h.Steps != "" || h.StepMark != ""
+	asked := h.Shapes || h.Stack || h.Memory || h.Modules || h.Threads || h.Slice != 0 || h.Steps != "" || h.StepMark != ""
 	switch {
 	case h.Off && asked:
 		return fmt.Errorf("%w: operators are not recorded at all, and how they are is given", ErrHost)
@@ -105,7 +110,7 @@ func (h *HostOptions) env(set map[string]string, env []string, agent, dir string
 	for _, o := range []struct {
 		on   bool
 		name string
-	}{{h.Shapes, "shapes"}, {h.Stack, "stack"}, {h.Memory, "memory"}, {h.Modules, "modules"}} {
+	}{{h.Shapes, "shapes"}, {h.Stack, "stack"}, {h.Memory, "memory"}, {h.Modules, "modules"}, {h.Threads, "threads"}} {
 		if o.on {
 			what = append(what, o.name)
 		}

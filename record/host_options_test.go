@@ -52,8 +52,8 @@ func TestHostEnv(t *testing.T) {
 	}{
 		{"plain", []string{"PATH=/bin"}, HostOptions{}, map[string]string{
 			envHost: "", envLibrary: "/lib/agent.so", envPython: "/spool/python", envHostSlice: "5000", envSteps: "-", envStepMark: "-", envPaused: "-"}},
-		{"all", []string{"PYTHONPATH=/a:/b", envSteps + "=7:8"}, HostOptions{Shapes: true, Stack: true, Memory: true, Modules: true, Slice: 1500 * time.Millisecond},
-			map[string]string{envHost: "shapes,stack,memory,modules", envPython: "/spool/python:/a:/b", envHostSlice: "1500", envSteps: "-"}},
+		{"all", []string{"PYTHONPATH=/a:/b", envSteps + "=7:8"}, HostOptions{Shapes: true, Stack: true, Memory: true, Modules: true, Threads: true, Slice: 1500 * time.Millisecond},
+			map[string]string{envHost: "shapes,stack,memory,modules,threads", envPython: "/spool/python:/a:/b", envHostSlice: "1500", envSteps: "-"}},
 		{"an empty path", []string{"PYTHONPATH="}, HostOptions{Modules: true}, map[string]string{envHost: "modules", envPython: "/spool/python"}},
 		{"steps", nil, HostOptions{Steps: "10:13", StepMark: "train:step"}, map[string]string{envSteps: "10:13", envStepMark: "train:step", envPaused: "1"}},
 		{"off", []string{"PYTHONPATH=/a", envHost + "=shapes", envLibrary + "=/x"}, HostOptions{Off: true},

@@ -40,13 +40,16 @@ func (c *collector) readHost(spoolPath, dir string, alive bool) *hostReader {
 		return r
 	}
 	c.ownIdentity = true
+	from, to := r.files.span(spoolPath)
+	r.status.from, r.status.to = from, to
+	alive = alive && len(r.files.after) == 0
 	r.counts.Noted = map[string]uint64{}
 	if r.files.status != "" {
 		if f, _, err := openHostFile(r.files.status, owner, maxStatus); err != nil {
 			c.diagnose(err.Error())
 			r.counts.Noted[notedBadFile]++
 		} else {
-			if r.status, err = readStatus(f); err != nil {
+			if r.status, err = readStatus(f, from, to); err != nil {
 				c.diagnose(fmt.Sprintf("%s: %v", r.files.status, err))
 			}
 			f.Close()
@@ -84,12 +87,16 @@ type pending struct {
 func (r *hostReader) inOrder(alive bool) (list []pending) {
 	numbers := map[int]bool{}
 	for n := range r.files.slices {
-		numbers[n] = true
+		// Of a slice that no line tells of, the first of several spools has to.
+		numbers[n] = r.status.sessions[n] != nil || !r.status.others[n] && r.files.number == 0
 	}
 	for n := range r.status.sessions {
 		numbers[n] = true
 	}
-	for n := range numbers {
+	for n, mine := range numbers {
+		if !mine {
+			continue
+		}
 		p := pending{n: n, live: alive}
 		if l := r.status.sessions[n]; l != nil {
 			p.lines = *l

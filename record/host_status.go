@@ -57,6 +57,29 @@ type hostStatus struct {
 	codes               []string // of reasons, each once
 	texts               []string
 	garbage             uint64 // lines that cannot be understood
+	// Lines from from on and before to are this spool's; those without a time belong
+	// to the last that had one. others are the slices of the rest.
+	from, to int64
+	outside  bool
+	others   map[int]bool
+}
+
+// foreign reports whether a line is about what the process ran before it replaced
+// itself by exec, or after.
+func (s *hostStatus) foreign(l *statusLine) bool {
+	switch {
+	case l.What == "python": // written before the spool is there
+		s.outside = l.NS >= s.to
+	case l.NS != 0 && l.What != "reason":
+		s.outside = l.NS < s.from || l.NS >= s.to
+		if s.outside && l.N > 0 && l.N <= maxSlice {
+			if s.others == nil {
+				s.others = map[int]bool{}
+			}
+			s.others[l.N] = true
+		}
+	}
+	return s.outside
 }
 
 func (s *hostStatus) session(n int) *sessionLines {
@@ -76,9 +99,10 @@ const maxReasons = 20
 
 // readStatus reads a status file. Lines that cannot be understood, such as the
 // last one of a process that was killed, are counted; those of a later version
-// are passed over.
-func readStatus(r io.Reader) (*hostStatus, error) {
-	s := &hostStatus{}
+// are passed over, and those of another spool of the process, outside the times
+// given (ns, to excluded).
+func readStatus(r io.Reader, from, to int64) (*hostStatus, error) {
+	s := &hostStatus{from: from, to: to}
 	b := bufio.NewReaderSize(io.LimitReader(r, maxStatus), maxStatusLine)
 	for {
 		text, err := b.ReadSlice('\n')
@@ -94,7 +118,10 @@ func readStatus(r io.Reader) (*hostStatus, error) {
 		case long:
 			s.garbage++
 		case len(strings.TrimSpace(string(text))) == 0:
-		case json.Unmarshal(text, &l) != nil || !s.take(&l):
+		case json.Unmarshal(text, &l) != nil:
+			s.garbage++
+		case s.foreign(&l):
+		case !s.take(&l):
 			s.garbage++
 		}
 		if err == io.EOF {

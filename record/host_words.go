@@ -25,6 +25,8 @@ var noOperators = map[string]string{
 	"session_failed":           "torch's profiler could not be started",
 	"save_failed":              "torch's profiler did not hand over what it had recorded",
 	"busy":                     "another profiler held torch's",
+	"steps_not_reached":        "the steps to record were not reached",
+	"import_missed":            "another import hook kept us from noticing that torch was imported",
 	"steps":                    "the steps to record could not be counted",
 }
 

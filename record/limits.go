@@ -24,8 +24,8 @@ type Limits struct {
 	RingBytes int64
 }
 
-// Least values of limits. An activity buffer has up to 2 MiB, and a ring is removed
-// by quarters.
+// Least values of limits: several activity buffers, of 256 KiB or as the user has
+// them, must find room, and a ring is removed by quarters.
 const (
 	MinMaxSize   = 4 << 20
 	MinRingBytes = 8 << 20

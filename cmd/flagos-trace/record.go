@@ -178,6 +178,7 @@ func newRecord() *cobra.Command {
 	f.BoolVar(&o.Host.Stack, "stack", false, "record Python calls and where operators were called from (with_stack)")
 	f.BoolVar(&o.Host.Memory, "memory", false, "record allocations and releases of memory (profile_memory)")
 	f.BoolVar(&o.Host.Modules, "modules", false, "with operators, record the hierarchy of modules they belong to (with_modules)")
+	f.BoolVar(&o.Host.Threads, "all-threads", false, "record operators of all Python threads with PyTorch before 2.14 too, where that may crash a program whose threads go on at the end")
 	f.DurationVar(&o.Host.Slice, "host-slice", 0, "cut the recording of operators after so long a `time` (default 5s)")
 	f.StringVar(&o.Host.Steps, "steps", "", "record the steps from the first `FIRST:END` names on and before the other, counted from 0, only")
 	f.StringVar(&o.Host.StepMark, "step-mark", "", "with --steps, count calls of a `MODULE:FUNCTION`, such as train:step, instead of the optimizers' steps")
