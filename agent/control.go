@@ -201,6 +201,15 @@ func (a *Agent) fetch() (Code, func(*spoolFile)) {
 	return OK, func(f *spoolFile) { f.publish() }
 }
 
+// snapshot fetches, and has the host side write what it has: that takes the time
+// until the program lets it.
+func (a *Agent) snapshot() (Code, func(*spoolFile)) {
+	if s := a.beside.sessions; s != nil {
+		s.Tick(true)
+	}
+	return a.fetch()
+}
+
 func (a *Agent) window(open bool) func(*spoolFile) {
 	ns := a.shim.Clock().Realtime
 	return func(f *spoolFile) { f.do(f.w.Window(spool.Window{Open: open, NS: ns})) }

@@ -86,7 +86,7 @@ func (a *Agent) command(q spool.Request) spool.Reply {
 	case q.Command == spool.CommandStop:
 		code = a.ask(deadline, a.stop)
 	case q.Command == spool.CommandSnapshot:
-		code = a.ask(deadline, a.fetch)
+		code = a.ask(deadline, a.snapshot)
 	default:
 		code = -1
 	}

@@ -29,8 +29,9 @@ type Sessions interface {
 	Pending() int
 	// Scan catches calls of what was loaded since the last time.
 	Scan()
-	// Tick tells the host side, if there is one, that what it is to do has changed.
-	Tick()
+	// Tick tells the host side, if there is one, that what it is to do has changed; cut:
+	// that it is to write what it has recorded so far.
+	Tick(cut bool)
 }
 
 // SessionState is what is going on.
@@ -172,7 +173,7 @@ func (a *Agent) look() {
 			a.diagnose("stopping: " + err.Error())
 		}
 	}
-	b.sessions.Tick()
+	b.sessions.Tick(false)
 }
 
 func (a *Agent) note(n SessionNote) {

@@ -37,7 +37,7 @@ func (s *fakeSessions) Kept() uint64                { return 0 }
 func (s *fakeSessions) Dropped(n uint64) uint64     { return n }
 func (s *fakeSessions) Pending() int                { return 0 }
 func (s *fakeSessions) Scan()                       {}
-func (s *fakeSessions) Tick()                       {}
+func (s *fakeSessions) Tick(bool)                   {}
 
 func (s *fakeSessions) Note() (n SessionNote, ok bool) {
 	s.set(func() {

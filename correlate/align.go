@@ -64,6 +64,7 @@ func (b *Builder) alignHost() {
 	}
 	// A session without enough calls has the offset of the one before it, or after.
 	last := slices.IndexFunc(found, func(r result) bool { return r.ok })
+	b.index = nil // they move
 	event, flow := uint32(0), uint32(0)
 	for i := range b.sessions {
 		if found[i].ok {

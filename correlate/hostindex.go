@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -20,8 +21,14 @@ type byID struct {
 	least int64
 	dense []uint32
 	one   map[int64]uint32
-	many  map[int64][]uint32 // in the order of the trace; for those of several
+	many  map[int64]*several // for those of several
 	n     int
+}
+
+// several are the events of one id, by start. last is, for each, the one of those
+// up to it that ends last, so that the nearest is found without looking at all.
+type several struct {
+	events, last []uint32
 }
 
 // maxSparse is how many places a dense table may have for each id.
@@ -53,12 +60,12 @@ func (x *byID) add(id int64, event uint32) {
 	switch {
 	case ok:
 		if x.many == nil {
-			x.many = map[int64][]uint32{}
+			x.many = map[int64]*several{}
 		}
 		if x.many[id] == nil {
-			x.many[id] = []uint32{old}
+			x.many[id] = &several{events: []uint32{old}}
 		}
-		x.many[id] = append(x.many[id], event)
+		x.many[id].events = append(x.many[id].events, event)
 		return
 	case x.dense == nil:
 		x.one[id] = event
@@ -100,7 +107,25 @@ func (b *Builder) indexIDs(want func(*timeline.Event) bool) *byID {
 	each(func(_ uint32, id int64) { n, least, most = n+1, min(least, id), max(most, id) })
 	x := newByID(n, least, most)
 	each(func(i uint32, id int64) { x.add(id, i) })
+	for _, m := range x.many {
+		b.arrange(m)
+	}
 	return x
+}
+
+// arrange puts events in order.
+func (b *Builder) arrange(m *several) {
+	at := b.t.Events.At
+	b.inOrder(m.events, func(x, y uint32) int {
+		return cmp.Or(cmp.Compare(at(x).Start, at(y).Start), cmp.Compare(x, y))
+	})
+	m.last = make([]uint32, len(m.events))
+	for i, e := range m.events {
+		m.last[i] = e
+		if i > 0 && at(m.last[i-1]).End > at(e).End {
+			m.last[i] = m.last[i-1]
+		}
+	}
 }
 
 // named returns the host event with an id; of several the one around time t, or
@@ -110,15 +135,23 @@ func (b *Builder) named(x *byID, id int64, t int64) (uint32, bool) {
 	if !ok || len(x.many) == 0 {
 		return best, ok
 	}
-	many := x.many[id]
-	if len(many) == 0 {
+	m := x.many[id]
+	if m == nil {
 		return best, true
 	}
-	away := func(i uint32) int64 {
-		e := b.t.Events.At(i)
-		return max(e.Start-t, t-e.End, 0)
+	at := b.t.Events.At
+	// The first that starts behind t.
+	i, _ := slices.BinarySearchFunc(m.events, t, func(e uint32, t int64) int {
+		if at(e).Start <= t {
+			return -1
+		}
+		return 1
+	})
+	switch {
+	case i == 0:
+		return m.events[0], true
+	case i == len(m.events) || t <= at(m.last[i-1]).End || t-at(m.last[i-1]).End <= at(m.events[i]).Start-t:
+		return m.last[i-1], true
 	}
-	return slices.MinFunc(many, func(a, c uint32) int {
-		return int(min(max(away(a)-away(c), -1), 1))
-	}), true
+	return m.events[i], true
 }

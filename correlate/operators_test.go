@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/flagos-ai/flagos-trace/event"
@@ -28,6 +29,41 @@ func TestBestShift(t *testing.T) {
 		got, covered := bestShift(c.rooms)
 		if got != c.want || covered != c.covered {
 			t.Errorf("%s: %v for %d, want %v for %d", c.name, got, covered, c.want, c.covered)
+		}
+	}
+}
+
+// Of several events with one id the one around a time is meant, or the nearest.
+func TestNamed(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, longest := range []int64{10, 1000} {
+		w := newWorld(func(w *world) {
+			for range 200 {
+				start := random.Int64N(5000)
+				w.host("cpu_op", "op", 5, start, start+random.Int64N(longest), 7)
+			}
+			w.host("cpu_op", "another", 5, 0, 9999, 8)
+		})
+		x := w.b.hosts().operators
+		away := func(i uint32, t int64) int64 {
+			e := w.t.Events.At(i)
+			return max(e.Start-t, t-e.End, 0)
+		}
+		for range 1000 {
+			at := random.Int64N(7000) - 1000
+			got, ok := w.b.named(x, 7, at)
+			best := int64(math.MaxInt64)
+			for i := range w.b.first {
+				if w.t.Events.At(i).External == 7 {
+					best = min(best, away(i, at))
+				}
+			}
+			if !ok || w.t.Events.At(got).External != 7 || away(got, at) != best {
+				t.Fatalf("at %d: event %d (%v), %d away, the nearest is %d", at, got, ok, away(got, at), best)
+			}
+		}
+		if _, ok := w.b.named(x, 9, 0); ok {
+			t.Error("9 is nobody's")
 		}
 	}
 }

@@ -88,13 +88,15 @@ func (b *Builder) cutHost() {
 	if windows == nil || b.first == 0 {
 		return
 	}
+	// They lie one behind the other: the first that does not end before is the one.
 	inside := func(start, end int64) bool {
-		for _, w := range windows {
-			if start <= w.End && end >= w.Start {
-				return true
+		i, _ := slices.BinarySearchFunc(windows, start, func(w timeline.Window, start int64) int {
+			if w.End < start {
+				return -1
 			}
-		}
-		return false
+			return 1
+		})
+		return i < len(windows) && end >= windows[i].Start
 	}
 	keep, n := uint32(0), uint32(b.t.Events.Len())
 	for i := range n {

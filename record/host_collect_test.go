@@ -203,6 +203,44 @@ func TestCollectHost(t *testing.T) {
 	}
 }
 
+// A process that replaced itself by exec has two spools and one set of the host
+// side's files: each spool takes what is of its time.
+func TestHostOfTwoSpools(t *testing.T) {
+	f := newHostFolder(t, nil)
+	f.python()
+	f.say(`{"what":"open","n":1,"ns":%d}`, launchAt(0)-3000) // lost with the first program
+	f.say(`{"what":"python","version":"3.13.0","torch":"2.14.0","ns":%d}`, launchAt(45))
+	f.session(2, 50, 80, false)
+	f.say(`{"what":"reason","code":"save_failed","text":"the last one"}`)
+	f.write(".host-3.json", f.document(80, 90, false)) // no line tells of it
+	h := testHeader()
+	h.StartNS = launchAt(48)
+	second := makeSpool(t, h, func(w *spool.Writer) {
+		healthy(w, spool.Buffer{Sequence: 1, Data: launches(100, uint64(spoolStart)+ms, 1, 1)})
+	})
+	if err := os.Rename(second, f.name(".1.spool")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ spool, want string }{
+		{f.spool, "3.12.3: 10 seen, 1+1 slices, [] before_host:0"},
+		{f.name(".1.spool"), "3.13.0: 30 seen, 1+0 slices, [save_failed] before_host:2"},
+	} {
+		// Neither is taken for one that still records, though the process lives.
+		tr := collect(t, c.spool, CollectOptions{Alive: c.spool == f.spool})
+		o := tr.Completeness.Operators
+		codes := []string{}
+		for _, d := range tr.Completeness.Diagnoses {
+			if strings.Contains(d, "the last one") {
+				codes = append(codes, "save_failed")
+			}
+		}
+		got := fmt.Sprintf("%s: %d seen, %d+%d slices, %v before_host:%d", o.Python, o.Seen, o.Slices, o.LostSlices, codes, o.CallsUnlinked[timeline.UnlinkedBeforeHost])
+		if got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
+	}
+}
+
 // A trace takes over what torch says of the recording, and is itself.
 func TestHostMetadata(t *testing.T) {
 	f := newHostFolder(t, nil)

@@ -26,6 +26,7 @@ type hostReader struct {
 	files  hostFiles
 	status *hostStatus
 	found  bool // there is something of the host side
+	open   bool // a slice of a process that runs is being recorded or written
 	counts timeline.Operators
 }
 
@@ -41,7 +42,6 @@ func (c *collector) readHost(spoolPath, dir string, alive bool) *hostReader {
 	}
 	c.ownIdentity = true
 	from, to := r.files.span(spoolPath)
-	r.status.from, r.status.to = from, to
 	alive = alive && len(r.files.after) == 0
 	r.counts.Noted = map[string]uint64{}
 	if r.files.status != "" {
@@ -88,7 +88,7 @@ func (r *hostReader) inOrder(alive bool) (list []pending) {
 	numbers := map[int]bool{}
 	for n := range r.files.slices {
 		// Of a slice that no line tells of, the first of several spools has to.
-		numbers[n] = r.status.sessions[n] != nil || !r.status.others[n] && r.files.number == 0
+		numbers[n] = r.status.sessions[n] != nil || !r.status.image.others[n] && r.files.number == 0
 	}
 	for n := range r.status.sessions {
 		numbers[n] = true
@@ -117,6 +117,7 @@ func (r *hostReader) take(p pending, owner uint32) {
 		return
 	case p.exists && !(p.live && p.file.part):
 	case p.live && (p.file.part || p.lines.close == 0): // it is being recorded or written
+		r.open = true
 		r.side.sessions = append(r.side.sessions, correlate.Session{
 			Window: window(p.lines.open, p.lines.close), State: correlate.SessionOther})
 		return
@@ -185,28 +186,29 @@ func (r *hostReader) read(p pending, owner uint32, s *hostSlice) {
 // otherPrograms adds the sessions of the program's own profiler that left us no
 // slice: there, nobody could have recorded the operators but it.
 func (r *hostReader) otherPrograms() {
+	var others []correlate.Session
 	for _, p := range r.status.programs {
 		if l := r.status.sessions[p.n]; l != nil && l.program && r.files.slices[p.n].path != "" {
 			continue
 		}
-		r.insert(correlate.Session{Window: window(p.on, p.off), State: correlate.SessionOther})
+		others = append(others, correlate.Session{Window: window(p.on, p.off), State: correlate.SessionOther})
 	}
-	list := r.side.sessions
+	slices.SortStableFunc(others, func(a, b correlate.Session) int { return cmp.Compare(a.Window.Start, b.Window.Start) })
+	// The order of those with events stays as it is.
+	list := make([]correlate.Session, 0, len(r.side.sessions)+len(others))
+	for _, s := range r.side.sessions {
+		for len(others) > 0 && others[0].Window.Start < s.Window.Start {
+			list, others = append(list, others[0]), others[1:]
+		}
+		list = append(list, s)
+	}
+	list = append(list, others...)
 	for i := range list { // one that was not closed ends where the next begins
 		if i+1 < len(list) {
 			list[i].Window.End = max(min(list[i].Window.End, list[i+1].Window.Start), list[i].Window.Start)
 		}
 	}
-}
-
-// insert puts a session without events where its time is.
-func (r *hostReader) insert(s correlate.Session) {
-	list := r.side.sessions
-	i := slices.IndexFunc(list, func(x correlate.Session) bool { return x.Window.Start > s.Window.Start })
-	if i < 0 {
-		i = len(list)
-	}
-	r.side.sessions = slices.Insert(list, i, s)
+	r.side.sessions = list
 }
 
 // noteHost puts into the account what the slices had in common.
@@ -236,6 +238,15 @@ func (r *hostReader) account() *timeline.Operators {
 	return &o
 }
 
+// reasonUnwritten, in Operators.Reason: the process runs, and its first slice too.
+const reasonUnwritten = "slice_not_written"
+
+// Others.
+const (
+	reasonSteps   = "steps_not_reached" // said by the bootstrap
+	reasonNoAgent = "no_agent"
+)
+
 // conclude says why there are no operators.
 func (r *hostReader) conclude(h spool.Header) {
 	o := r.rec.Operators
@@ -244,12 +255,16 @@ func (r *hostReader) conclude(h spool.Header) {
 	}
 	python := strings.HasPrefix(h.Process, "python") || strings.HasPrefix(h.Process, "pypy")
 	switch {
+	case r.rec.Ended == timeline.EndUnavailable:
+		o.Reason = reasonNoAgent
 	case len(r.status.codes) > 0:
 		o.Reason = r.status.codes[len(r.status.codes)-1]
 	case o.Slices > 0:
 		o.Reason = timeline.ReasonEmpty
-	case o.LostSlices > 0 || o.Noted[notedRemoved] > 0:
+	case o.LostSlices > 0 || o.Noted[notedRemoved] > 0 || o.Noted[notedBadFile] > 0:
 		o.Reason = timeline.ReasonLost
+	case r.open:
+		o.Reason = reasonUnwritten
 	case r.found:
 		o.Reason = timeline.ReasonNotUsed
 	case python:

@@ -57,29 +57,7 @@ type hostStatus struct {
 	codes               []string // of reasons, each once
 	texts               []string
 	garbage             uint64 // lines that cannot be understood
-	// Lines from from on and before to are this spool's; those without a time belong
-	// to the last that had one. others are the slices of the rest.
-	from, to int64
-	outside  bool
-	others   map[int]bool
-}
-
-// foreign reports whether a line is about what the process ran before it replaced
-// itself by exec, or after.
-func (s *hostStatus) foreign(l *statusLine) bool {
-	switch {
-	case l.What == "python": // written before the spool is there
-		s.outside = l.NS >= s.to
-	case l.NS != 0 && l.What != "reason":
-		s.outside = l.NS < s.from || l.NS >= s.to
-		if s.outside && l.N > 0 && l.N <= maxSlice {
-			if s.others == nil {
-				s.others = map[int]bool{}
-			}
-			s.others[l.N] = true
-		}
-	}
-	return s.outside
+	image               image
 }
 
 func (s *hostStatus) session(n int) *sessionLines {
@@ -94,6 +72,81 @@ func (s *hostStatus) session(n int) *sessionLines {
 	return l
 }
 
+// image is what a process runs between two execs. One that replaces itself by exec
+// begins another spool, while the host side goes on with its files: the lines of a
+// spool are those from from on and before to, ns. Those without a time, and the
+// "python" line, which may be older than the spool, belong to what follows.
+type image struct {
+	from, to int64
+	others   map[int]bool // slices of other images
+	outside  bool         // the last line with a time was of another image
+	first    *statusLine  // a "python" line that no line with a time has followed yet
+	held     []statusLine // lines behind it
+	settled  bool         // the image's own "python" line is known
+}
+
+// maxHeld bounds what waits for a line with a time.
+const maxHeld = 100
+
+// sort takes a line, or leaves it to another image, and reports whether it makes
+// sense.
+func (s *hostStatus) sort(l *statusLine) bool {
+	m := &s.image
+	switch {
+	case l.What == "python":
+		s.unfollowed()
+		m.first = l
+		return true
+	case l.NS == 0 || l.What == "reason":
+		if m.first != nil && len(m.held) < maxHeld {
+			m.held = append(m.held, *l)
+			return true
+		}
+		return m.outside || s.take(l)
+	}
+	if m.outside = l.NS < m.from || l.NS >= m.to; m.outside {
+		if l.N > 0 && l.N <= maxSlice {
+			if m.others == nil {
+				m.others = map[int]bool{}
+			}
+			m.others[l.N] = true
+		}
+		m.first, m.held = nil, nil
+		return true
+	}
+	s.adopt()
+	return s.take(l)
+}
+
+// adopt takes the "python" line and what was held with it.
+func (s *hostStatus) adopt() {
+	m := &s.image
+	if m.first == nil {
+		return
+	}
+	s.take(m.first)
+	for i := range m.held {
+		if !s.take(&m.held[i]) {
+			s.garbage++
+		}
+	}
+	m.first, m.held, m.settled = nil, nil, true
+}
+
+// unfollowed decides on a "python" line that nothing with a time follows: it is of
+// the last spool that began before it, or of the next one.
+func (s *hostStatus) unfollowed() {
+	m := &s.image
+	if m.first == nil || m.settled || m.first.NS >= m.to {
+		m.first, m.held = nil, nil
+		return
+	}
+	mine := m.first.NS >= m.from
+	s.codes, s.texts = nil, nil // of an image before
+	s.adopt()
+	m.settled = mine
+}
+
 // maxReasons bounds what a status file can say.
 const maxReasons = 20
 
@@ -102,9 +155,10 @@ const maxReasons = 20
 // are passed over, and those of another spool of the process, outside the times
 // given (ns, to excluded).
 func readStatus(r io.Reader, from, to int64) (*hostStatus, error) {
-	s := &hostStatus{from: from, to: to}
+	s := &hostStatus{image: image{from: from, to: to}}
 	b := bufio.NewReaderSize(io.LimitReader(r, maxStatus), maxStatusLine)
 	for {
+		var l statusLine
 		text, err := b.ReadSlice('\n')
 		long := errors.Is(err, bufio.ErrBufferFull)
 		for errors.Is(err, bufio.ErrBufferFull) {
@@ -113,18 +167,17 @@ func readStatus(r io.Reader, from, to int64) (*hostStatus, error) {
 		if err != nil && err != io.EOF {
 			return s, err
 		}
-		var l statusLine
 		switch {
 		case long:
 			s.garbage++
 		case len(strings.TrimSpace(string(text))) == 0:
 		case json.Unmarshal(text, &l) != nil:
 			s.garbage++
-		case s.foreign(&l):
-		case !s.take(&l):
+		case !s.sort(&l):
 			s.garbage++
 		}
 		if err == io.EOF {
+			s.unfollowed()
 			return s, nil
 		}
 	}

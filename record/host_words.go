@@ -25,7 +25,10 @@ var noOperators = map[string]string{
 	"session_failed":           "torch's profiler could not be started",
 	"save_failed":              "torch's profiler did not hand over what it had recorded",
 	"busy":                     "another profiler held torch's",
-	"steps_not_reached":        "the steps to record were not reached",
+	reasonUnwritten:            "the first slice of them is still being recorded (its length: --host-slice)",
+	reasonSteps:                "the steps to record were not reached",
+	reasonNoAgent:              "the agent did not record in this process",
+	"python_unsupported":       "they are recorded with Python 3.8 and newer",
 	"import_missed":            "another import hook kept us from noticing that torch was imported",
 	"steps":                    "the steps to record could not be counted",
 }
@@ -79,8 +82,21 @@ var hostNotes = map[string]string{
 	correlate.HostOutOfWindow: "events of the host side left out: they lie outside the recorded windows",
 	correlate.HostUnfinished:  "operators still running when their slice ended, cut there",
 	correlate.HostUnnamedIDs:  "API calls of operators that are not in the trace",
-	correlate.HostRepeatedIDs: "external ids that stand for several operators; time tells which",
+	correlate.HostRepeatedIDs: "external ids of several operators each, told apart by time",
 	correlate.HostNotAligned:  "slices of operators with a clock that does not fit the API calls",
+}
+
+// operatorsMissing reports whether there were operators to record that are not in
+// the trace, or none could be recorded. The verdict is on the device's side alone.
+func operatorsMissing(o *timeline.Operators) bool {
+	if o == nil || o.LostSlices == 0 && o.Seen > 0 {
+		return false
+	}
+	switch o.Reason {
+	case "", timeline.ReasonNotPython, timeline.ReasonNoBootstrap, timeline.ReasonNotUsed, timeline.ReasonEmpty, reasonSteps:
+		return o.LostSlices > 0
+	}
+	return true
 }
 
 // printOperators says what there is of the framework's side.

@@ -24,15 +24,25 @@ type joinedHost struct {
 	lastFlow   map[uint32]uint64 // by the kind of arrow
 	lastPython int64
 	noted      map[string]uint64
-	taken      []extent
+	taken      []timeline.Window
+	doubles    doubles
 }
 
-// extent is where the events of a slice stand, in time and in the trace.
-type extent struct {
-	window      timeline.Window
-	first, last uint32 // last is behind them
-	// The same of its arrows' ends.
-	firstFlow, lastFlow uint32
+// doubles are the events and arrows of the slices taken so far, kept from the first
+// slice on that overlaps with another. Such slices can be thousands, so that they
+// must not be gone through for each.
+type doubles struct {
+	on            bool
+	events, flows int // how many are in
+	byKey         map[hostKey]int
+	byEnd         map[arrowEnd]bool
+}
+
+// arrowEnd is what makes an end of an arrow the same in two slices.
+type arrowEnd struct {
+	ts        int64
+	name, row uint32
+	start     bool
 }
 
 // Counts of the host side, in Operators.Noted.
@@ -68,9 +78,9 @@ func (c *collector) addSlice(s *hostSlice) {
 		c.nameThread(th)
 	}
 	python := pythonIDs{first: len(j.sessions) == 0, base: j.lastPython, last: j.lastPython}
-	twice := c.overlapping(h.Window)
+	twice, used := c.overlapping(h.Window), map[hostKey]int{}
 	pythonCall := h.Strings.ID(categoryPython) // added only now if there are none
-	before, flows := t.Events.Len(), uint32(len(t.Flows))
+	before := t.Events.Len()
 	for i := range h.Ops {
 		op := &h.Ops[i]
 		e := timeline.Event{
@@ -84,8 +94,8 @@ func (c *collector) addSlice(s *hostSlice) {
 		if op.Unfinished {
 			e.Flags |= timeline.Unfinished
 		}
-		if k := keyOf(&e); twice[k] > 0 {
-			twice[k]--
+		if k := keyOf(&e); twice[k] > used[k] {
+			used[k]++
 			j.noted[notedDoubled]++
 			continue
 		}
@@ -100,7 +110,7 @@ func (c *collector) addSlice(s *hostSlice) {
 	session.Events = uint32(t.Events.Len() - before)
 	session.Flows = c.addArrows(h, ids)
 	j.sessions = append(j.sessions, session)
-	j.taken = append(j.taken, extent{h.Window, uint32(before), uint32(t.Events.Len()), flows, uint32(len(t.Flows))})
+	j.taken = append(j.taken, h.Window)
 }
 
 // addIdentity takes over what the document says of the whole. Of several slices
@@ -150,24 +160,28 @@ func keyOf(e *timeline.Event) hostKey {
 	return hostKey{e.Start, e.External, e.Name, e.Row, e.Flags&timeline.HasExternal != 0}
 }
 
-// overlapping counts the events of the slices so far that overlap with the given
-// span, nil if there are none.
+// overlapping returns the events of the slices so far, counted, if one of them
+// overlaps with the given span, else nil.
 func (c *collector) overlapping(w timeline.Window) map[hostKey]int {
-	var seen map[hostKey]int
-	for _, x := range c.side.taken {
-		if x.window.Start >= w.End || x.window.End <= w.Start {
-			continue
-		}
-		if seen == nil {
-			seen = map[hostKey]int{}
-		}
-		for i := x.first; i < x.last; i++ {
-			if e := c.trace.Events.At(i); e.End >= w.Start && e.Start <= w.End {
-				seen[keyOf(e)]++
-			}
-		}
+	d := &c.side.doubles
+	for i := 0; i < len(c.side.taken) && !d.on; i++ {
+		x := c.side.taken[i]
+		d.on = x.Start < w.End && x.End > w.Start
 	}
-	return seen
+	if !d.on {
+		return nil
+	}
+	if d.byKey == nil {
+		d.byKey, d.byEnd = map[hostKey]int{}, map[arrowEnd]bool{}
+	}
+	for ; d.events < c.trace.Events.Len(); d.events++ {
+		d.byKey[keyOf(c.trace.Events.At(uint32(d.events)))]++
+	}
+	for ; d.flows < len(c.trace.Flows); d.flows++ {
+		f := &c.trace.Flows[d.flows]
+		d.byEnd[arrowEnd{f.TS, f.Name, f.Row, f.Start}] = true
+	}
+	return d.byKey
 }
 
 // addArrows takes the arrows that are whole and returns how many ends those have.
@@ -218,26 +232,14 @@ func (c *collector) addArrows(h *host.Host, ids []uint32) (points uint32) {
 // dropDoubled takes out of whole the arrows that an overlapping slice has brought
 // already.
 func (c *collector) dropDoubled(h *host.Host, ids []uint32, whole map[arrow]bool) {
-	type end struct {
-		ts        int64
-		name, row uint32
-		start     bool
-	}
-	there := map[end]bool{}
-	for _, x := range c.side.taken {
-		if x.window.Start < h.Window.End && x.window.End > h.Window.Start {
-			for _, f := range c.trace.Flows[x.firstFlow:x.lastFlow] {
-				there[end{f.TS, f.Name, f.Row, f.Start}] = true
-			}
-		}
-	}
+	there := c.side.doubles.byEnd
 	if len(there) == 0 {
 		return
 	}
 	fresh := map[arrow]bool{}
 	for _, f := range h.Flows {
 		row := c.trace.Row(timeline.Row{PID: f.PID, TID: f.TID, Kind: timeline.RowThread})
-		if !there[end{f.TS, ids[f.Name], row, f.Start}] {
+		if !there[arrowEnd{f.TS, ids[f.Name], row, f.Start}] {
 			fresh[arrow{f.Name, f.ID}] = true
 		}
 	}

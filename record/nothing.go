@@ -16,7 +16,8 @@ import (
 // there is nothing to see and nothing was lost.
 func idle(t *timeline.Trace) bool {
 	c := t.Completeness
-	return t.Events.Len() == 0 && len(c.Diagnoses) == 0 && !c.Lost()
+	operators := c.Operators != nil && c.Operators.LostSlices > 0 // recorded once the device is used
+	return t.Events.Len() == 0 && len(c.Diagnoses) == 0 && !c.Lost() && !operators
 }
 
 // writeEmpty writes the trace of a program that left no spool.

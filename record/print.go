@@ -154,6 +154,8 @@ func printCompleteness(b *bytes.Buffer, c *timeline.Completeness, said map[strin
 	switch {
 	case c.Verdict == timeline.Incomplete:
 		b.WriteString("  INCOMPLETE. Known to be missing:\n")
+	case c.Verdict == timeline.Complete && operatorsMissing(c.Operators):
+		b.WriteString("  complete but for operators: nothing else is known to be missing\n")
 	case c.Verdict == timeline.Complete:
 		b.WriteString("  complete: nothing is known to be missing\n")
 	default:

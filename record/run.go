@@ -53,6 +53,7 @@ func Run(o Options) (*Result, error) {
 	}
 	if !o.Host.Off {
 		if err := bootstrap.Write(filepath.Join(dir, pythonDir)); err != nil {
+			err = fmt.Errorf("cannot prepare the recording of operators, which --no-host leaves out: %w", err)
 			return r, errors.Join(err, os.RemoveAll(dir))
 		}
 	}

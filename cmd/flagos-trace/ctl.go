@@ -58,11 +58,14 @@ stays open, and the vendor's library is taken back from another profiler that ma
 have taken it.`),
 		newCtlCommand(spool.CommandStop, "Close the window and disable recording", `Fetch all records, close the window, and disable recording: the process runs on as
 if nothing was recorded. The trace holds all windows; it is written when the
-process has ended.`),
+process has ended. PyTorch's operators are safe in the data as soon as the program's
+main thread runs Python code, which is waited for, 2 s at most.`),
 		newCtlCommand(spool.CommandStatus, "Tell how recording stands", `Tell how recording stands: whether it is enabled, how many windows were opened, the
 size of the data, and what was lost.`),
 		newCtlCommand(spool.CommandSnapshot, "Make what is finished readable now", `Have what is finished put into the data and say where that is: flagos-trace import
-spool can read it while the process runs. With -o, do that at once.`),
+spool can read it while the process runs. With -o, do that at once. PyTorch's
+operators are in it as soon as the program's main thread runs Python code, which is
+waited for, 2 s at most.`),
 	)
 	return cmd
 }
@@ -94,6 +97,9 @@ func newCtlCommand(name, short, long string) *cobra.Command {
 				return ctlFailure(err)
 			}
 			list, err := askAll(targets, name, timeout)
+			if name == spool.CommandSnapshot || name == spool.CommandStop {
+				awaitOperators(targets, list, timeout)
+			}
 			if err := writeAnswers(cmd.OutOrStdout(), list, asJSON); err != nil {
 				return fail(err)
 			}
@@ -125,6 +131,20 @@ func newCtlCommand(name, short, long string) *cobra.Command {
 		f.StringVarP(&output, "output", "o", "", "`file` to write a trace of what is there to, - for standard output")
 	}
 	return cmd
+}
+
+// operatorsTime bounds how long operators are waited for: a
+// program that is inside one long call of a library's lets nobody write them.
+const operatorsTime = 2 * time.Second
+
+// awaitOperators waits until the operators recorded so far are in the data.
+func awaitOperators(targets []ctl.Target, list []answer, timeout time.Duration) {
+	deadline := time.Now().Add(min(timeout, operatorsTime))
+	for i, t := range targets {
+		if list[i].OK && list[i].Spool != "" {
+			record.AwaitSlices(filepath.Join(t.Dir, filepath.Base(list[i].Spool)), deadline)
+		}
+	}
 }
 
 // ctlFailure is the failure of a process rather than of the tool, where it is.

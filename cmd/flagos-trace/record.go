@@ -40,17 +40,21 @@ another recording has put its trace there meanwhile, the name gets the process i
 
 In a Python process that imports PyTorch its operators are recorded, too, from the
 first use of the GPU on, and each is linked to the work it launched: what
-torch.profiler would show of the CPU, without a change to the program. For that a
-folder with a sitecustomize.py stands first in PYTHONPATH; one that was there before
-still runs. Python -I, -S and -E leave it out, and the trace says that it has no
-operators. --no-host leaves all of that alone. The recording is cut into slices, so
-that little memory is taken and a process that is killed loses the last slice only;
-of --ring and --max-size the slices have a share of their own, as large as that of the
-GPU's data. --shapes, --stack, --memory and --modules record more and cost more.
+torch.profiler would show of the CPU, without a change to the program. With PyTorch
+before 2.14 these are the operators of the main thread and of autograd's threads; what
+other threads launch is recorded without. A folder with a sitecustomize.py stands first
+in PYTHONPATH for that; one that was there before still runs. Python -I, -S and -E
+leave it out, as does Python before 3.8, and the trace says that it has no operators.
+--no-host leaves all of that alone. The recording is cut into slices, so that little
+memory is taken and a process that is killed, or ends by os._exit or exec, loses the
+last slice only; of --ring and --max-size the slices have a share of their own, as
+large as that of the GPU's data. --shapes, --stack, --memory and --modules record more
+and cost more.
 
 --steps 10:13 records the steps 10, 11 and 12 and nothing else: steps of PyTorch's
-optimizers, counted from 0, or calls of the function that --step-mark names. Each
-stands in the trace as ProfilerStep#N.
+optimizers, counted from 0, or calls of the function that --step-mark names, which has
+to be defined before the program first uses the GPU. Each stands in the trace as
+ProfilerStep#N.
 
 What a process that the command left behind records until the traces are written is
 written, too; the data of one that still records then is kept. Only processes of the

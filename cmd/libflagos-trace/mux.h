@@ -117,8 +117,9 @@ typedef struct {
     void (*state)(ft_mux_state *out);
     /* Catches the imports of objects loaded since the last scan. */
     void (*scan)(void);
-    /* Called by the flusher whenever it wakes, see host.c. */
-    void (*tick)(void);
+    /* Called by the flusher whenever it wakes, see host.c. With cut what the host side
+       is recording is to be written, so that it can be read. */
+    void (*tick)(int cut);
 } ft_mux;
 
 extern const ft_mux ft_the_mux;

@@ -16,7 +16,7 @@ static uint64_t mux_dropped(uint64_t n) { return ft_sessions()->dropped(n); }
 static int mux_take(ft_note *n) { return ft_sessions()->take(n); }
 static void mux_state(ft_mux_state *s) { ft_sessions()->state(s); }
 static void mux_scan(void) { ft_sessions()->scan(); }
-static void mux_tick(void) { ft_sessions()->tick(); }
+static void mux_tick(int cut) { ft_sessions()->tick(cut); }
 */
 import "C"
 
@@ -45,8 +45,9 @@ func (shim) Sessions() agent.Sessions {
 func (sessions) Hold()   { C.mux_enter() }
 func (sessions) Let()    { C.mux_leave() }
 func (sessions) Scan()   { C.mux_scan() }
-func (sessions) Tick()   { C.mux_tick() }
 func (sessions) Disarm() { C.mux_disarmed() }
+
+func (sessions) Tick(cut bool) { C.mux_tick(C.int(cbool(cut))) }
 
 func (sessions) Armed(kinds uint64, calls bool, register uintptr) {
 	C.mux_armed(C.uint64_t(kinds), C.uint32_t(cbool(calls)), C.uintptr_t(register))

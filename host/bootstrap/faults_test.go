@@ -74,7 +74,7 @@ func TestFaults(t *testing.T) {
 	if len(sound.slices) < 6 || len(sound.reasons()) != 0 {
 		t.Fatalf("%v", sound.lines)
 	}
-	stride := 11
+	stride := 23
 	if os.Getenv("FLAGOS_TRACE_ALL_FAULTS") != "" {
 		stride = 1
 	}

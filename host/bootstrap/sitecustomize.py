@@ -35,6 +35,10 @@ class _Finder:
 
     def find_spec(self, name, path=None, target=None):
         if name not in self.awaited:
+            try:
+                self.catch_up()
+            except Exception:
+                pass
             return None
         if os.getpid() != _PID:  # a forked child is left alone
             return None
@@ -53,6 +57,19 @@ class _Finder:
         except Exception:
             pass
         return spec
+
+    def catch_up(self):
+        """A hook in front of us may load torch with a loader of its own, which tells us nothing: then the next import
+        of anything behind it does. A module that loads lazily is not touched, for that would load it."""
+        for name in list(self.awaited):
+            module = sys.modules.get(name)
+            if type(module) is not type(sys):
+                continue
+            spec = module.__dict__.get("__spec__")
+            if spec is None or spec.loader_state is not None or getattr(spec, "_initializing", False):
+                continue
+            if os.getpid() == _PID:
+                _imported(name)
 
     def watch(self, name, spec):
         """Makes the loader tell us when the module's code has run. The loader stays what it is, but for an
@@ -102,6 +119,8 @@ def _failed(name, error):
 
 def _at_exit():
     try:
+        if "torch" in sys.modules and _finder is not None and "torch" in _finder.awaited and os.getpid() == _PID:
+            _second_part()["missed"]()
         if _later is not None:
             _later["at_exit"]()
     except Exception:
@@ -117,6 +136,9 @@ def _install():
     if mark:
         awaited.add(mark)
     finder = _Finder(awaited)
+    if sys.version_info < (3, 8):  # what follows is written for newer ones; at the end they are told of
+        atexit.register(_at_exit)
+        return finder if sys.version_info >= (3, 6) else None
     sys.meta_path.insert(0, finder)
     # Registered before anything of the program's, so that it runs after all of it.
     atexit.register(_at_exit)

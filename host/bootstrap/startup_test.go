@@ -5,27 +5,38 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/flagos-ai/flagos-trace/host/bootstrap"
 )
 
+// others are the interpreters of this machine, by the name asked for. They are asked for once: what stands in PATH may
+// be a script that takes its time.
+var others = sync.OnceValue(func() map[string]string {
+	found := map[string]string{}
+	names := []string{"python2.7"}
+	for minor := 6; minor <= 15; minor++ {
+		names = append(names, fmt.Sprintf("python3.%d", minor))
+	}
+	for _, name := range names {
+		if out, err := exec.Command(name, "-c", "import sys; print(sys.executable)").Output(); err == nil {
+			found[name] = strings.TrimSpace(string(out))
+		}
+	}
+	return found
+})
+
 // pythons returns the interpreters of this machine that the file has to work on, the default one first.
 func pythons(t *testing.T) []string {
 	build(t)
 	found := []string{rig.python}
-	seen := map[string]bool{rig.python: true}
 	for minor := 8; minor <= 15; minor++ {
-		python, err := exec.LookPath(fmt.Sprintf("python3.%d", minor))
-		if err != nil {
-			continue
-		}
-		out, err := exec.Command(python, "-c", "import sys; print(sys.executable)").Output()
-		if name := strings.TrimSpace(string(out)); err == nil && !seen[name] {
-			seen[name] = true
+		if name := others()[fmt.Sprintf("python3.%d", minor)]; name != "" && !slices.Contains(found, name) {
 			found = append(found, name)
 		}
 	}
@@ -71,6 +82,54 @@ func TestEveryPython(t *testing.T) {
 		if o.stdout != alone.stdout || o.code != 3 || o.stderr != alone.stderr || len(o.slices) < 6 || len(o.reasons()) != 0 {
 			t.Errorf("%s: exit %d\n%s\n%s\n%v", python, o.code, o.stdout, o.stderr, o.lines)
 		}
+	}
+}
+
+// Interpreters that the second part is not written for run as without us.
+func TestOldPythons(t *testing.T) {
+	build(t)
+	for _, name := range []string{"python2.7", "python3.6", "python3.7"} {
+		python := others()[name]
+		if python == "" {
+			continue
+		}
+		o := run(t, program{python: python, path: []string{t.TempDir()}, text: `
+import sys, json
+try: import nothing_of_the_kind
+except ImportError: print("none")
+if sys.version_info >= (3, 7): import torch
+`})
+		o.fine(t, "none\n")
+		if got := o.reasons(); (name == "python3.7") != (len(got) == 1 && strings.HasPrefix(got[0], "python_unsupported: ")) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// A finder in front of ours may load torch in its own way.
+func TestForeignLoader(t *testing.T) {
+	const hook = `
+import sys, importlib.util
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch": return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        class Loader(type(spec.loader)): pass
+        spec.loader = Loader(name, spec.origin)
+        return spec
+sys.meta_path.insert(0, Finder())
+import torch
+`
+	o := run(t, program{text: hook + "import wave\na = torch.ones(2, device='cuda')\ntorch.mm(a, a)\n"})
+	o.fine(t, "")
+	if o.count("aten::mm", false) != 1 || len(o.reasons()) > 0 {
+		t.Errorf("%v", o.lines)
+	}
+	o = run(t, program{text: hook + "torch.ones(2, device='cuda')\n"})
+	o.fine(t, "")
+	if got := o.reasons(); len(got) != 1 || !strings.HasPrefix(got[0], "import_missed: ") || len(o.of("python")) != 1 {
+		t.Errorf("%v", o.lines)
 	}
 }
 
@@ -186,7 +245,7 @@ a = torch.ones(2, device="cuda"); torch.mm(a, a)
 // What a process pays that never imports torch; printed, for it depends on the machine.
 func TestCostWithoutTorch(t *testing.T) {
 	build(t)
-	const rounds = 15
+	const rounds = 7
 	var with, without []time.Duration
 	once := func(site string) time.Duration {
 		cmd := exec.Command(rig.python, "-c", "pass")

@@ -66,6 +66,9 @@ print(torch.cuda._syncs)
 				if starts != btoi(first <= 8) || stops != btoi(end <= 8) {
 					t.Errorf("calls: %v", o.calls)
 				}
+				if missed := len(o.reasons()) > 0; missed != (first > 8) || missed && o.reasons()[0] != "steps_not_reached: the program made 8 steps, and the first to record was number 9, counted from 0" {
+					t.Errorf("reasons: %q", o.reasons())
+				}
 				for i, line := range o.of("step") {
 					if line["step"] != float64(first+i) {
 						t.Errorf("%v", o.of("step"))
@@ -133,6 +136,33 @@ func TestStepMark(t *testing.T) {
 				t.Errorf("%v", o.lines)
 			}
 		})
+	}
+}
+
+// A function that comes too late is told of, for which calls were missed nobody knows.
+func TestStepMarkMissed(t *testing.T) {
+	o := run(t, program{env: []string{"HOSTLIB_PAUSED=1", "FLAGOS_TRACE_STEPS=2:4", "FLAGOS_TRACE_STEP_MARK=__main__:late"}, text: prelude + `
+a = torch.ones(2, device="cuda")
+def late(): torch.mm(a, a)
+for i in range(6): late()
+`})
+	o.fine(t, "")
+	if got := o.reasons(); len(got) != 1 || !strings.HasPrefix(got[0], "steps_not_reached: __main__:late is not there") || len(o.slices) != 0 {
+		t.Errorf("%q, %v", got, o.lines)
+	}
+}
+
+// The ranges around the first step are not in front of it.
+func TestFirstStepIsOutermost(t *testing.T) {
+	o := run(t, program{env: []string{"HOSTLIB_PAUSED=1", "FLAGOS_TRACE_STEPS=1:2"}, text: prelude + `
+a = torch.ones(2, device="cuda")
+optimizer = torch.optim.SGD([a])
+with torch.profiler.record_function("epoch"):
+    for step in range(3): optimizer.step()
+`})
+	o.fine(t, "")
+	if n := o.count("epoch", false); n != 1 {
+		t.Errorf("%d pieces of the range, want the one inside the step: %v", n, o.slices[1].names)
 	}
 }
 

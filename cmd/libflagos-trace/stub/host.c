@@ -73,7 +73,7 @@ static int pending(void *arg)
     return 0;
 }
 
-void ft_host_tick(void)
+void ft_host_tick(int cut_now)
 {
     if (ft_mux_here() != 1)
         return;
@@ -86,7 +86,7 @@ void ft_host_tick(void)
     }
     if (state == BOTH && told != BOTH)
         slice_began = now;
-    else if (state == BOTH && now - slice_began >= slice_ns) {
+    else if (state == BOTH && (cut_now || now - slice_began >= slice_ns)) {
         slice_began = now;
         atomic_store(&cut, 1);
     }

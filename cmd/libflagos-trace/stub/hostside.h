@@ -5,7 +5,7 @@
 #include "../mux.h"
 
 void ft_host_connect(const ft_pool *p);
-void ft_host_tick(void);
+void ft_host_tick(int cut_now);
 void ft_host_in_child(void);
 
 #endif

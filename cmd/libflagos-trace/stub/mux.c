@@ -446,12 +446,12 @@ void ft_mux_scan(void)
 
 void ft_mux_own(int on) { atomic_store(&own, on != 0); }
 
-static void tick(void)
+static void tick(int cut)
 {
     static _Atomic int known;
     if (ft_mux_here() == 1 && !atomic_exchange(&known, 1))
         ft_data_own_thread((uint32_t)syscall(SYS_gettid));
-    ft_host_tick();
+    ft_host_tick(cut);
 }
 
 const ft_mux ft_the_mux = {

@@ -28,6 +28,15 @@ def import_failed(name, error):
         reason("import_failed", describe(error))
 
 
+def missed():
+    """The process ends, and torch had been imported without our being told."""
+    about_python(sys.modules["torch"])
+    if sys.version_info < (3, 8):
+        reason("python_unsupported", "this is Python " + sys.version.split()[0])
+        return
+    reason("import_missed", "torch was loaded by another import hook, and nothing was imported after it")
+
+
 def setup_guarded():
     try:
         setup()
@@ -46,11 +55,7 @@ def setup():
     torch = S.torch = sys.modules["torch"]
     S.torch_folder = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
     S.main = threading.main_thread().ident
-    cuda = getattr(torch.version, "cuda", None)
-    about = {"version": sys.version.split()[0], "torch": str(torch.__version__), "ns": time.time_ns()}
-    if cuda is not None:
-        about["cuda"] = str(cuda)
-    note("python", **about)
+    about_python(torch)
     if not load_library():
         return
     autograd = torch.autograd
@@ -79,6 +84,14 @@ def setup():
     if code != OK:
         reason("library", "flagos_trace_host_attach returned %d" % code)
     patch_steps()
+
+
+def about_python(torch):
+    cuda = getattr(torch.version, "cuda", None)
+    about = {"version": sys.version.split()[0], "torch": str(torch.__version__), "ns": time.time_ns()}
+    if cuda is not None:
+        about["cuda"] = str(cuda)
+    note("python", **about)
 
 
 def load_library():
@@ -221,3 +234,4 @@ def finish():
                 stop()
         save_results()
         reap(end=True)
+        tell_steps()

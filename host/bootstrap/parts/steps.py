@@ -125,10 +125,10 @@ def step_over():
 
 def open_window():
     S.in_window = True
+    change_range(S.step)  # before there is a session: else the ranges around it would leave a piece in front of it
     S.lib.flagos_trace_start()
     look()
     note("step", step=S.step, ns=time.time_ns())
-    change_range(S.step)
 
 
 def close_window():
@@ -142,11 +142,23 @@ def close_window():
         ours(error)  # a device error: the program meets it at its own next call
     S.in_window = False
     note("step", step=S.step, ns=time.time_ns())
-    change_range(None)
     if S.session is not None and ours_to_touch():
-        stop()
+        stop()  # ends the ranges, too
+    change_range(None)
     S.lib.flagos_trace_stop()
     save_results()
+
+
+def tell_steps():
+    """At the end: why none of the steps asked for was recorded."""
+    if S.steps is None or S.in_window or S.step >= S.steps[0]:
+        return
+    module, name = mark_parts()
+    if module and not S.marked:
+        text = "%s:%s is not there, or was not yet when the program first used the GPU: define it before" % (module, name)
+    else:
+        text = "the program made %d steps, and the first to record was number %d, counted from 0" % (S.step, S.steps[0])
+    reason("steps_not_reached", text)
 
 
 def change_range(step):

@@ -164,25 +164,28 @@ def _enable_profiler(config, activities, scopes=frozenset()):
 
 
 def _disable_profiler():
-    session = Kineto.whole
-    if session is not None:
-        Kineto.whole = None
-    else:
-        session = getattr(_tls, "state", None)
-        _tls.state = None
+    whole = Kineto.whole is not None
+    session = Kineto.whole if whole else getattr(_tls, "state", None)
     if session is None:
         if _VERSION < (2, 0):
             raise RuntimeError("Can't disable Kineto profiler when it's not running")
         warn("disableProfiler called but no active profiling session found.")
         return _ProfilerResult()
-    if session.config.state != ProfilerState.KINETO:
-        return _ProfilerResult()
-    if Kineto.active is not session and not session.lost:
+    kineto = session.config.state == ProfilerState.KINETO
+    if kineto and Kineto.active is not session and not session.lost:
         crash("the session that ends is not the one that kineto traces")
-    if Kineto.active is session:
-        Kineto.active = None
-    metadata, Kineto.metadata = Kineto.metadata, {}
-    return _ProfilerResult(session, metadata)
+    result = _ProfilerResult(session, Kineto.metadata) if kineto else _ProfilerResult()
+    # From here on nothing is called: a signal handler of the program's runs before all of it or after, as for the real
+    # one, which is not written in Python.
+    if kineto:
+        Kineto.metadata = {}
+        if Kineto.active is session:
+            Kineto.active = None
+    if whole:
+        Kineto.whole = None
+    else:
+        _tls.state = None
+    return result
 
 
 class _ProfilerResult:
