@@ -1,6 +1,10 @@
 package occupancy
 
-import "testing"
+import (
+	"io"
+	"strings"
+	"testing"
+)
 
 var benchKernel = Kernel{Grid: [3]int32{8, 16, 4}, Block: [3]int32{128, 1, 1}, RegsPerThread: 122, DynamicSharedMem: 12672}
 
@@ -68,4 +72,45 @@ func TestNoAllocations(t *testing.T) {
 	if n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+// BenchmarkConfigurations: the configurations of the sample, one after the other, so
+// that no branch is always taken the same way.
+func BenchmarkConfigurations(b *testing.B) {
+	type config struct {
+		dev *Device
+		k   Kernel
+	}
+	var configs []config
+	for _, r := range sample(b) {
+		configs = append(configs, config{tableDevices[[2]int64{r.major, r.minor}], r.kernel()})
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		c := &configs[i]
+		if i++; i == len(configs) {
+			i = 0
+		}
+		if _, err := Calculate(c.dev, &c.k, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "configs/s")
+}
+
+// BenchmarkTable is the same through CSV.
+func BenchmarkTable(b *testing.B) {
+	in := tableText(sample(b))
+	b.SetBytes(int64(len(in)))
+	b.ReportAllocs()
+	rows := int64(0)
+	for b.Loop() {
+		stats, err := Table(strings.NewReader(in), io.Discard)
+		if err != nil {
+			b.Fatal(err)
+		}
+		rows += stats.Rows
+	}
+	b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
 }

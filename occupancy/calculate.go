@@ -40,6 +40,11 @@ type Kernel struct {
 	// leaves them out, as Kineto does (no activity record carries them). They
 	// bound occupancy from 9.0 on only.
 	Barriers int32
+	// Carveout is the shared memory of an SM that the kernel prefers, in bytes
+	// (cudaFuncAttributePreferredSharedMemoryCarveout); zero is the largest. The
+	// SM is set to the smallest size that it has and that holds this and one
+	// block. Below 7.0 there is no choice, and any other value is an error.
+	Carveout int32
 }
 
 // Result is the theoretical occupancy of a kernel. The By fields are the blocks
@@ -84,12 +89,16 @@ func Calculate(dev *Device, k *Kernel, opts Options) (Result, error) {
 	threads, ok := product(k.Block, opts.Mode)
 	// The regs bound keeps the products below within 64 bits; records carry 16 bits.
 	if !ok || threads < 1 || threads > math.MaxInt32 || uint32(k.RegsPerThread) > math.MaxUint16 ||
-		k.StaticSharedMem < 0 || k.DynamicSharedMem < 0 || k.Barriers < 0 {
+		k.StaticSharedMem < 0 || k.DynamicSharedMem < 0 || k.Barriers < 0 || k.Carveout < 0 {
 		return Result{}, k.fault()
 	}
 	if k.Barriers > 0 && a.barriers == unknownBarriers {
 		return Result{}, fmt.Errorf("%w: the number of block barriers of an SM of %d.%d is not known; set Barriers to 0 to leave them out",
 			ErrUnsupported, dev.ComputeMajor, dev.ComputeMinor)
+	}
+
+	if k.Carveout > 0 && (a.carveouts == nil || int64(k.Carveout) > dev.SharedMemPerSM) {
+		return Result{}, carveoutFault(a, dev, k)
 	}
 
 	r := Result{
@@ -111,7 +120,7 @@ func Calculate(dev *Device, k *Kernel, opts Options) (Result, error) {
 	}
 	r.AllocatedSharedMemPerBlock = roundUp(
 		int64(k.StaticSharedMem)+int64(k.DynamicSharedMem)+dev.ReservedSharedMemPerBlock, a.smemUnit)
-	r.BySharedMem = bySharedMem(a, dev, r.AllocatedSharedMemPerBlock, opts)
+	r.BySharedMem = bySharedMem(a, dev, r.AllocatedSharedMemPerBlock, int64(k.Carveout), opts)
 	if k.Barriers > 0 && a.barriers > 0 {
 		r.ByBarriers = a.barriers / int64(k.Barriers)
 	}
@@ -136,7 +145,15 @@ func byRegs(a *arch, dev *Device, regs, regsPerWarp, warps int64) int64 {
 	return dev.RegsPerSM / a.subPartitions / regsPerWarp * a.subPartitions / warps
 }
 
-func bySharedMem(a *arch, dev *Device, perBlock int64, opts Options) int64 {
+func carveoutFault(a *arch, dev *Device, k *Kernel) error {
+	if a.carveouts == nil {
+		return fmt.Errorf("%w: carve-out of %d bytes: the shared memory of an SM of %d.%d cannot be set", ErrKernel, k.Carveout, dev.ComputeMajor, dev.ComputeMinor)
+	}
+	return fmt.Errorf("%w: carve-out of %d bytes: an SM has %d bytes of shared memory at most", ErrKernel, k.Carveout, dev.SharedMemPerSM)
+}
+
+// bySharedMem: prefer is Kernel.Carveout.
+func bySharedMem(a *arch, dev *Device, perBlock, prefer int64, opts Options) int64 {
 	limit := dev.SharedMemPerBlock
 	if needsOptin(a, opts) {
 		limit = max(limit, dev.SharedMemPerBlockOptin)
@@ -148,12 +165,20 @@ func bySharedMem(a *arch, dev *Device, perBlock int64, opts Options) int64 {
 	if perBlock > limit+a.reserve(dev) {
 		return 0
 	}
+	return smemOfSM(a, dev, perBlock, prefer) / perBlock
+}
+
+// smemOfSM is what the shared memory of an SM is set to, in bytes.
+func smemOfSM(a *arch, dev *Device, perBlock, prefer int64) int64 {
 	perSM := dev.SharedMemPerSM
+	if prefer > 0 {
+		perSM = prefer
+	}
 	if a.carveouts != nil {
 		perSM = a.carveout(max(perSM, perBlock))
 	}
 	// carveout gives -1 only for a device whose block limit is above any carve-out.
-	return max(perSM, 0) / perBlock
+	return max(perSM, 0)
 }
 
 // reserve is what the per-block limits of the device leave out.
@@ -190,6 +215,6 @@ func product(d [3]int32, mode Mode) (n int64, ok bool) {
 }
 
 func (k *Kernel) fault() error {
-	return fmt.Errorf("%w: block %v, %d registers a thread, %d+%d bytes of shared memory, %d barriers: dimensions must be positive, the rest not negative, registers below 65536",
-		ErrKernel, k.Block, k.RegsPerThread, k.StaticSharedMem, k.DynamicSharedMem, k.Barriers)
+	return fmt.Errorf("%w: block %v, %d registers a thread, %d+%d bytes of shared memory, %d barriers, carve-out of %d bytes: dimensions must be positive, the rest not negative, registers below 65536",
+		ErrKernel, k.Block, k.RegsPerThread, k.StaticSharedMem, k.DynamicSharedMem, k.Barriers, k.Carveout)
 }

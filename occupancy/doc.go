@@ -1,7 +1,8 @@
 // Package occupancy calculates how many thread blocks of a kernel fit on a
 // streaming multiprocessor (SM), what limits them, and the figures derived from
 // that which a trace carries for every kernel and copy: blocks per SM, warps
-// per SM, estimated achieved occupancy and memory bandwidth.
+// per SM, estimated achieved occupancy and memory bandwidth. It has a table of
+// devices by name, and answers what-if questions about them.
 //
 // # Life cycle
 //
@@ -12,6 +13,12 @@
 // [Percent] the figures; [AppendPerSM] and [AppendBandwidth] print them. All of it
 // is pure, safe for concurrent use, and allocates nothing unless there is an
 // error to describe.
+//
+// For people there is a [Catalog]: [Builtin] holds the devices of devices.yaml,
+// [Catalog.Read] adds a file, [Catalog.Lookup] finds an [Entry] of either vendor, and
+// [Entry.Occupancy], [Entry.Steps] and [Entry.Sweep] answer in the same terms for
+// both. [Table] does a CSV file of configurations. [CalculateAMD] is the calculator
+// for AMD, from public documents; [Entry.Basis] tells what numbers rest on.
 //
 // # Two modes
 //
@@ -31,6 +38,10 @@
 //   - Thread-block clusters are not modelled: all blocks of a cluster must fit
 //     on one GPU processing cluster at once, which no property of an SM tells.
 //     [Result.ClusterIgnored] says so, and the result is then an upper bound.
+//     [ClusterBlocksPerSM] uses the number that an activity record may carry.
 //   - The carve-out (the share of the unified L1 cache used as shared memory) is
-//     taken to be the largest, as NVIDIA's calculator does by default.
+//     taken to be the largest, as NVIDIA's calculator does by default, unless
+//     [Kernel.Carveout] says another.
+//   - [Limit] has a bit that NVIDIA's calculator does not have, for AMD's scalar
+//     registers. Calculate never sets it.
 package occupancy

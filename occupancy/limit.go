@@ -8,11 +8,12 @@ type Limit uint8
 
 // The resources.
 const (
-	LimitWarps     Limit = 1 << iota // resident threads of the SM
-	LimitRegs                        // registers
-	LimitSharedMem                   // shared memory
-	LimitBlocks                      // resident blocks of the SM
-	LimitBarriers                    // block barriers
+	LimitWarps      Limit = 1 << iota // resident threads of the SM
+	LimitRegs                         // registers
+	LimitSharedMem                    // shared memory
+	LimitBlocks                       // resident blocks of the SM
+	LimitBarriers                     // block barriers
+	LimitScalarRegs                   // scalar registers, of AMD only; not one of NVIDIA's bits
 
 	limitEnd
 )
@@ -20,7 +21,7 @@ const (
 var limitNames = func() (names [limitEnd]string) {
 	for set := range limitEnd {
 		var parts []string
-		for i, name := range []string{"WARPS", "REGS", "SMEM", "BLOCKS", "BARRIERS"} {
+		for i, name := range []string{"WARPS", "REGS", "SMEM", "BLOCKS", "BARRIERS", "SGPRS"} {
 			if set&(1<<i) != 0 {
 				parts = append(parts, name)
 			}

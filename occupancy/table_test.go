@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// tableDevices are the properties behind nvidia-calculator.csv.gz.
+// tableDevices are the properties behind nvidia-calculator.csv.gz, written down apart
+// from those of the catalogue.
 var tableDevices = func() map[[2]int64]*Device {
 	m := map[[2]int64]*Device{}
 	for _, r := range [][7]int64{
@@ -42,7 +43,7 @@ var tableDevices = func() map[[2]int64]*Device {
 func h200() *Device { d := *tableDevices[[2]int64{9, 0}]; return &d }
 
 // rows calls f with each row of a CSV or TSV, gzipped or not, by column name.
-func rows(t *testing.T, path, sep string, f func(line int, col func(string) string)) int {
+func rows(t testing.TB, path, sep string, f func(line int, col func(string) string)) int {
 	t.Helper()
 	file, err := os.Open(path)
 	if err != nil {
@@ -82,55 +83,13 @@ func rows(t *testing.T, path, sep string, f func(line int, col func(string) stri
 	return n
 }
 
-func number(t *testing.T, s string) int64 {
+func number(t testing.TB, s string) int64 {
 	t.Helper()
 	v, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
-}
-
-func testTable(t *testing.T, path string) int {
-	return rows(t, path, ",", func(line int, col func(string) string) {
-		num := func(name string) int64 { return number(t, col(name)) }
-		dev := tableDevices[[2]int64{num("major"), num("minor")}]
-		if dev == nil {
-			t.Fatalf("line %d: no device %s.%s", line, col("major"), col("minor"))
-		}
-		r, err := Calculate(dev, &Kernel{
-			Block: [3]int32{int32(num("block")), 1, 1}, RegsPerThread: int32(num("regs")),
-			StaticSharedMem: int32(num("static_smem")), DynamicSharedMem: int32(num("dyn_smem")),
-		}, Options{})
-		if (err != nil) != (num("status") != 0) {
-			t.Errorf("line %d: error %v, status %s", line, err, col("status"))
-			return
-		}
-		got := [...]int64{r.ActiveBlocksPerSM, int64(r.Limiting), r.ByRegs, r.BySharedMem, r.ByWarps, r.ByBlocks}
-		want := [...]int64{num("blocks_per_sm"), num("limiting"), num("by_regs"), num("by_smem"), num("by_warps"), num("by_blocks")}
-		if got != want {
-			t.Errorf("line %d: blocks, limiting, by regs, smem, warps, blocks: got %v, want %v", line, got, want)
-		}
-	})
-}
-
-func TestCalculatorTable(t *testing.T) {
-	if n := testTable(t, "testdata/nvidia-calculator.csv.gz"); n != 6000 {
-		t.Errorf("%d rows, want 6000", n)
-	}
-}
-
-// TestCalculatorWholeTable runs over the table that the environment names.
-func TestCalculatorWholeTable(t *testing.T) {
-	path := os.Getenv("FLAGOS_TRACE_OCCUPANCY_TABLE")
-	if path == "" {
-		t.Skip("FLAGOS_TRACE_OCCUPANCY_TABLE is not set")
-	}
-	n := testTable(t, path)
-	if n == 0 {
-		t.Errorf("%s has no rows", path)
-	}
-	t.Logf("%d rows", n)
 }
 
 // TestCalculator126 covers what the other table does not: the default limit of
