@@ -3,15 +3,18 @@ package chrome
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 	"syscall"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/flagos-ai/flagos-trace/internal/outfile"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
-// WriteFile writes t to a file, compressed if the path ends in ".gz". The text
+// WriteFile writes t to a file, compressed if the path ends in ".gz" or ".zst". The text
 // goes to a temporary file in the same folder that is renamed when complete, so
 // that path never holds half a document; on error it is removed. Something that
 // is not a regular file (a pipe, /dev/null) is written to directly. Errors name
@@ -28,7 +31,12 @@ func WriteFile(path string, t *timeline.Trace, o Options) (Stats, error) {
 	}
 	defer f.Abort()
 	f.KeepSince(o.Since)
-	stats, err := write(f, t, o)
+	var stats Stats
+	if strings.HasSuffix(path, ".zst") {
+		stats, err = writeZstd(f, t, o)
+	} else {
+		stats, err = write(f, t, o)
+	}
 	if err == nil {
 		err = f.Commit()
 	}
@@ -49,4 +57,30 @@ func writeError(path string, s Stats, err error) error {
 		hint = ": create the folder first"
 	}
 	return fmt.Errorf("chrome: write trace %s: %w%s", path, err, hint)
+}
+
+// writeZstd writes t compressed with zstd. The same trace gives the same bytes.
+func writeZstd(w io.Writer, t *timeline.Trace, o Options) (Stats, error) {
+	count := &counter{w: w}
+	z, err := zstd.NewWriter(count, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
+	if err != nil {
+		return Stats{}, err
+	}
+	stats, err := write(z, t, o)
+	if closed := z.Close(); err == nil {
+		err = closed
+	}
+	stats.FileBytes = count.n
+	return stats, err
+}
+
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
 }

@@ -32,7 +32,8 @@ type plan struct {
 	launches launchTexts
 
 	segments []segment
-	invalid  uint64 // names with bytes that are not UTF-8
+	source   *timeline.Source // of a trace that was read; see sourcePlan
+	invalid  uint64           // names with bytes that are not UTF-8
 }
 
 // categoryHead begins an event with a category of its own.
@@ -59,6 +60,7 @@ type placeText struct {
 type segment struct {
 	what   segmentKind
 	lo, hi uint32
+	last   bool // no event follows
 }
 
 type segmentKind uint8
@@ -87,9 +89,13 @@ func newPlan(t *timeline.Trace, o Options) *plan {
 		p.heads[k] = eventHead(cat)
 	}
 	p.escapeNames()
+	p.rows = make([]rowText, len(t.Rows))
+	if t.Source != nil {
+		p.sourcePlan()
+		return p
+	}
 	p.placeTexts()
 	p.launches.init(t, p.places, p.compat)
-	p.rows = make([]rowText, len(t.Rows))
 	p.scan()
 	p.rowTexts()
 	p.base = baseTime(p.start)
@@ -159,12 +165,12 @@ func (p *plan) scan() {
 			}
 		}
 		if bytes >= segmentBytes {
-			cuts = append(cuts, segment{eventSegment, lo, i + 1})
+			cuts = append(cuts, segment{what: eventSegment, lo: lo, hi: i + 1})
 			lo, bytes = i+1, 0
 		}
 	}
 	if lo < n {
-		cuts = append(cuts, segment{eventSegment, lo, n})
+		cuts = append(cuts, segment{what: eventSegment, lo: lo, hi: n})
 	}
 	for i := range t.Flows {
 		f := &t.Flows[i]
@@ -185,7 +191,7 @@ func (p *plan) arrange(cuts []segment, hostEnd uint32) {
 	flows := func() {
 		n := uint32(len(p.t.Flows))
 		for lo := uint32(0); lo < n; lo += flowPoints {
-			p.segments = append(p.segments, segment{flowSegment, lo, min(lo+flowPoints, n)})
+			p.segments = append(p.segments, segment{what: flowSegment, lo: lo, hi: min(lo+flowPoints, n)})
 		}
 	}
 	placed := false
@@ -193,7 +199,7 @@ func (p *plan) arrange(cuts []segment, hostEnd uint32) {
 		if !placed && hostEnd <= c.hi {
 			placed = true
 			if c.lo < hostEnd {
-				p.segments = append(p.segments, segment{eventSegment, c.lo, hostEnd})
+				p.segments = append(p.segments, segment{what: eventSegment, lo: c.lo, hi: hostEnd})
 				c.lo = hostEnd
 			}
 			flows()

@@ -18,6 +18,9 @@ type renderer struct {
 
 // segment appends the text of one segment. It allocates nothing but room in dst.
 func (r *renderer) segment(dst []byte, s segment) []byte {
+	if r.source != nil {
+		return r.sourceSegment(dst, s)
+	}
 	switch s.what {
 	case headSegment:
 		return r.head(dst)

@@ -61,6 +61,10 @@ const (
 	HasMaxClusters                    // Launch.MaxActiveClusters
 	StartsWork                        // an API call of those that start device work
 	HasThread                         // PID and TID of a Marker
+	HasSharedTotal                    // Launch.Static is static and dynamic shared memory together, as traces have it
+	HasDims                           // Launch.Grid and Launch.Block, of a kernel in a trace that was read
+	HasCallID                         // CBID, of a call in a trace that was read
+	HasBytes                          // Bytes, of a copy in a trace that was read
 )
 
 // Launch is the configuration a kernel was launched with. It is comparable, so

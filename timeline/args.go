@@ -7,11 +7,14 @@ type Args struct {
 	text  [][]byte
 }
 
-type argSpan struct {
-	chunk, offset, length uint32
-}
+// argSpan is chunk, offset and length in 20, 20 and 24 bits. Of what does not fit
+// into the last, the length is that of its chunk, which it has for itself.
+type argSpan uint64
 
-const argChunk = 1 << 20
+const (
+	argChunk   = 1 << 20
+	argsLonger = 1<<24 - 1
+)
 
 // Add stores a copy of the raw JSON object, without its braces, and returns its
 // index. Empty arguments are index 0.
@@ -20,7 +23,7 @@ func (a *Args) Add(members []byte) uint32 {
 		return 0
 	}
 	if a.spans.Len() == 0 {
-		a.spans.Add(argSpan{})
+		a.spans.Add(0)
 	}
 	last := len(a.text) - 1
 	if last < 0 || len(a.text[last])+len(members) > cap(a.text[last]) {
@@ -29,7 +32,7 @@ func (a *Args) Add(members []byte) uint32 {
 	}
 	off := len(a.text[last])
 	a.text[last] = append(a.text[last], members...)
-	return a.spans.Add(argSpan{uint32(last), uint32(off), uint32(len(members))})
+	return a.spans.Add(argSpan(last)<<44 | argSpan(off)<<24 | argSpan(min(len(members), argsLonger)))
 }
 
 // At returns the members stored under an index: the text between the braces of
@@ -38,6 +41,12 @@ func (a *Args) At(i uint32) []byte {
 	if i == 0 {
 		return nil
 	}
-	s := a.spans.At(i)
-	return a.text[s.chunk][s.offset : s.offset+s.length : s.offset+s.length]
+	s := *a.spans.At(i)
+	text := a.text[s>>44]
+	off := int(s >> 24 & (argChunk - 1))
+	n := int(s & argsLonger)
+	if n == argsLonger {
+		n = len(text)
+	}
+	return text[off : off+n : off+n]
 }

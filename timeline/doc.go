@@ -13,6 +13,8 @@
 //   - Times are int64 nanoseconds since the Unix epoch.
 //   - External ids may be any int64, 0 included; Event.HasExternal says whether
 //     there is one. Correlation 0 means none.
+//   - A trace that was read (Trace.Source is set) keeps arguments as they stood:
+//     see Source before changing or merging one.
 //   - A flow between an API call and its device work is not stored: the two
 //     events carry FlowOut and FlowIn and the same Correlation.
 package timeline

@@ -49,6 +49,7 @@ const (
 	FlowIn                        // an arrow of the event's correlation ends here
 	HasExternal                   // External is an external id
 	Unfinished                    // the event had not ended: End is the window's end
+	Instant                       // a moment, not a span: End is Start
 )
 
 // Event is one span of the trace.

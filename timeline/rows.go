@@ -19,10 +19,12 @@ const (
 type Row struct {
 	PID, TID         int64
 	PIDText, TIDText string
-	Name             string // "" if none is known
-	SortIndex        int64
-	HasSortIndex     bool
-	Kind             RowKind
+	// EmptyPID and EmptyTID: the text form is set and is the empty string.
+	EmptyPID, EmptyTID bool
+	Name               string // "" if none is known
+	SortIndex          int64
+	HasSortIndex       bool
+	Kind               RowKind
 	// Lane numbers the sub-rows of a stream whose work overlapped; 0 is the
 	// stream's own row.
 	Lane uint16
@@ -33,12 +35,13 @@ type Row struct {
 type rowKey struct {
 	pid, tid         int64
 	pidText, tidText string
+	noPID, noTID     bool
 }
 
 // Row returns the index of the row with r's pid and tid, adding r if there is
 // none yet. An existing row is not changed.
 func (t *Trace) Row(r Row) uint32 {
-	k := rowKey{r.PID, r.TID, r.PIDText, r.TIDText}
+	k := rowKey{r.PID, r.TID, r.PIDText, r.TIDText, r.EmptyPID, r.EmptyTID}
 	if id, ok := t.rows[k]; ok {
 		return id
 	}

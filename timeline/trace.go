@@ -29,6 +29,9 @@ type Trace struct {
 	// Completeness says what was asked for, received and lost. Nil in a trace
 	// that carried none.
 	Completeness *Completeness
+	// Source is set in a trace that was read from a document; nil in a recorded
+	// one.
+	Source *Source
 
 	places   map[Place]uint32
 	launches map[event.Launch]uint32
@@ -48,10 +51,13 @@ type Process struct {
 // Group is what a merged trace shows as one process: a host process, a device of
 // one, or the tracer's overhead in one.
 type Group struct {
-	PID       int64 // as the rows have it
+	PID       int64  // as the rows have it
+	PIDText   string // as the rows have it
 	Name      string
 	Label     string
 	SortIndex int64
+	// NoSortIndex: no place was said.
+	NoSortIndex bool
 }
 
 // Property is one key with its raw JSON value.
@@ -84,13 +90,22 @@ func (d *Device) Property(key string) (int64, bool) {
 	return 0, false
 }
 
+// NoCategory is the Category of a FlowPoint that has none.
+const NoCategory = ^uint32(0)
+
 // FlowPoint is one end of an arrow.
 type FlowPoint struct {
-	ID    uint64
-	TS    int64  // ns since the Unix epoch
-	Row   uint32 // in Trace.Rows
-	Name  uint32 // in Trace.Strings; also the category
-	Start bool   // the arrow leaves here
+	ID   uint64
+	TS   int64  // ns since the Unix epoch
+	Row  uint32 // in Trace.Rows
+	Name uint32 // in Trace.Strings; also the category if that is 0
+	// Category is in Trace.Strings, where it differs from the name.
+	Category uint32
+	Start    bool // the arrow leaves here
+	Step     bool // the arrow passes here
+	// Enclosing: the arrow binds to the span around it ("bp": "e"). A recorded
+	// trace's ends all do, whether this is set or not.
+	Enclosing bool
 }
 
 // Place returns the index of p in Places, adding it if it is new.
