@@ -32,7 +32,8 @@ completeness (flagosTrace) comes before the events, times have three decimals.
 Compressed traces are recognized by their content; - is standard input.
 
 The rules are those of this tool's own traces. Those of other writers may break
-some, and so may those written with --compat kineto, which keeps Kineto's rows.
+some, and so may those written with --compat kineto, which keeps Kineto's rows:
+flagos-trace validate knows what is normal for each producer, and has more rules.
 
 Exit status:
   0    every trace keeps the rules

@@ -78,7 +78,8 @@ the program. Open it in Perfetto (https://ui.perfetto.dev) or chrome://tracing.
 
 Exit status:
   0      done
-  1      check: the trace breaks a rule; doctor: a recording would fail
+  1      check, validate: the trace breaks a rule; doctor: a recording would fail;
+         occupancy: the kernel cannot be launched, or a gate fails
   2      the command line is wrong
   125    flagos-trace itself failed
   128+n  signal n ended it
@@ -94,6 +95,6 @@ record passes on the program's own status; see flagos-trace record --help.`,
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.InitDefaultVersionFlag()
-	root.AddCommand(newRecord(), newCtl(), newRecover(), newDoctor(), newImport(), newCheck(), newVersion())
+	root.AddCommand(newRecord(), newCat(), newCtl(), newRecover(), newDoctor(), newImport(), newCheck(), newValidate(), newOccupancy(), newVersion())
 	return root
 }

@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"timeline", "tracer"},
 	{"chrome", "spool", "occupancy", "tracer/*"},
 	{"ctl"},
-	{"correlate", "host", "host/bootstrap", "agent", "merge"},
+	{"correlate", "host", "host/bootstrap", "agent", "merge", "occupancy/kernels"},
 	{"baseline", "validate"},
 	{"record", "report", "summary", "pprofile"},
 	{"doctor"},
@@ -40,6 +40,7 @@ var arrows = map[string][]string{
 	"tracer/dl":         {"internal/guest"},
 	"spool":             {"internal/guest", "tracer"},
 	"occupancy":         {},
+	"occupancy/kernels": {"chrome", "occupancy"},
 	"chrome":            {"event", "internal/outfile", "occupancy", "timeline"},
 	"correlate":         {"chrome", "event", "timeline"},
 	"ctl":               {"spool"},
@@ -49,8 +50,9 @@ var arrows = map[string][]string{
 	"host/bootstrap":    {},
 	"record":            {"chrome", "correlate", "event", "host", "host/bootstrap", "internal/outfile", "internal/version", "merge", "spool", "timeline", "tracer", "tracer/cupti"},
 	"doctor":            {"internal/version", "record", "timeline"},
+	"validate":          {"chrome", "occupancy"},
 
-	"cmd/flagos-trace":                     {"chrome", "cmd/flagos-trace/internal/tracecheck", "ctl", "doctor", "internal/outfile", "internal/version", "record", "spool", "timeline", "tracer"},
+	"cmd/flagos-trace":                     {"chrome", "cmd/flagos-trace/internal/tracecheck", "ctl", "doctor", "internal/outfile", "internal/version", "occupancy", "occupancy/kernels", "record", "spool", "timeline", "tracer", "validate"},
 	"cmd/flagos-trace/internal/tracecheck": {},
 	"cmd/libflagos-trace":                  {"agent", "spool", "tracer", "tracer/cupti/bind"},
 

@@ -1,0 +1,36 @@
+package validate
+
+import "testing"
+
+func TestProducers(t *testing.T) {
+	of := func(members, events string) string {
+		return "{" + members + `"traceEvents": [` + events + "]}"
+	}
+	call := func(category, name string) string {
+		return `{"ph": "X", "cat": "` + category + `", "name": "` + name + `", "pid": 1, "tid": 1, "ts": 1.5, "dur": 1, "args": {"correlation": 1}}`
+	}
+	for _, c := range []struct {
+		text string
+		want Family
+	}{
+		{of(`"flagosTrace": {"verdict": "complete"}, `, call("cuda_runtime", "cudaMalloc")), Flagos},
+		{of("", call("cuda_runtime", "cudaMalloc")), CUDA},
+		{of("", call("Runtime", "cudaMalloc")), CUDA},
+		{of(`"roctracer_version": 4.1, `, call("cuda_runtime", "hipMalloc")), ROCm},
+		{of("", call("cuda_runtime", "hipMalloc")), ROCm},
+		{of("", call("xpu_runtime", "urEnqueueKernelLaunch")), XPU},
+		{of("", call("mtia_runtime", "runFunction")), MTIA},
+		{of("", call("mlu_runtime", "cnInvokeKernel")), MLU},
+		{of("", call("privateuse1_runtime", "musaLaunchKernel")), MUSA},
+		{of("", call("privateuse1_runtime", "launch")), PrivateUse1},
+		{of("", call("privateuse1_runtime", "launch")+`, {"ph": "M", "name": "process_labels", "pid": 0, "tid": 0, "args": {"labels": "flagos:GPU 0"}}`), TorchFL},
+		{of("", call("privateuse1_runtime", "aclrtLaunch")+","+call("collective_comm", "allreduce")), NPUMSPTI},
+		{`[` + call("cpu_op", "aten::mm") + `, {"ph": "M", "name": "process_name", "pid": 2, "tid": 0, "args": {"name": "Ascend Hardware"}}]`, NPUTraceView},
+		{of(`"schemaVersion": 1, `, call("cpu_op", "aten::mm")), CPUOnly},
+		{of("", call("", "main")), Generic},
+	} {
+		if got := run(t, c.text, Options{}).Producer; got.Family != c.want || got.Name == "" {
+			t.Errorf("%s: %+v, want %s", c.text, got, c.want)
+		}
+	}
+}
