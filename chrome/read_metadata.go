@@ -20,7 +20,7 @@ func (b *builder) property(key string, raw []byte, offset int64) {
 		}
 		b.src.Base, b.src.HasBase = n, true
 	case "deviceProperties":
-		b.t.Devices = devicesOf(v)
+		b.t.Devices = ReadDevices(v)
 	case KeyCompleteness:
 		var c timeline.Completeness
 		if err := json.Unmarshal(raw, &c); err != nil {
@@ -39,8 +39,10 @@ func (b *builder) property(key string, raw []byte, offset int64) {
 	b.t.Metadata = append(b.t.Metadata, timeline.Property{Key: key, Raw: bytes.Clone(raw)})
 }
 
-// devicesOf reads deviceProperties: the integer properties, in their order.
-func devicesOf(v Value) []timeline.Device {
+// ReadDevices reads the value of deviceProperties: of each device that has an id its
+// name and its integer properties, in their order. What is of another form is left
+// out.
+func ReadDevices(v Value) []timeline.Device {
 	var out []timeline.Device
 	for item := range Elements(v) {
 		var d timeline.Device

@@ -85,7 +85,7 @@ func (k *reader) Member(key string, v chrome.Value) error {
 		}
 		k.host.Base, k.host.HasBase = n, true
 	case key == "deviceProperties":
-		k.host.Devices = devices(v)
+		k.host.Devices = chrome.ReadDevices(v)
 	default:
 		k.host.Metadata = append(k.host.Metadata, timeline.Property{Key: string(chrome.Value(`"` + key + `"`).Text(nil)), Raw: bytes.Clone(v)})
 	}
@@ -287,28 +287,4 @@ func addTime(a, b int64) int64 {
 	default:
 		return sum
 	}
-}
-
-// devices reads deviceProperties: the integer properties, in their order.
-func devices(v chrome.Value) []timeline.Device {
-	var out []timeline.Device
-	for item := range chrome.Elements(v) {
-		var d timeline.Device
-		known := false
-		for m := chrome.WalkMembers(item); m.Next(); {
-			switch n, ok := m.Value.Int(); {
-			case string(m.Key) == "name":
-				d.Name = string(m.Value.Text(nil))
-			case !ok || m.Value.IsString():
-			case string(m.Key) == "id":
-				d.ID, known = uint32(n), n >= 0 && n <= math.MaxUint32
-			default:
-				d.Properties = append(d.Properties, timeline.DeviceProperty{Key: string(m.Key), Value: n})
-			}
-		}
-		if known {
-			out = append(out, d)
-		}
-	}
-	return out
 }

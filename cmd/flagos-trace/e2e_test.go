@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,19 +80,25 @@ func recordQuirk(t *testing.T, gpu fakegpu.Paths, cupti fakegpu.CUPTI, env, flag
 	return s
 }
 
-// read checks a trace of the session.
-func (s *session) read(t *testing.T, name string) *tracecheck.Report {
+// text opens a trace of the session; it is closed when the test ends.
+func (s *session) text(t *testing.T, name string) io.Reader {
 	t.Helper()
 	f, err := os.Open(filepath.Join(s.dir, name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	t.Cleanup(func() { f.Close() })
 	text, err := decompress(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := tracecheck.Read(text)
+	return text
+}
+
+// read checks a trace of the session.
+func (s *session) read(t *testing.T, name string) *tracecheck.Report {
+	t.Helper()
+	r, err := tracecheck.Read(s.text(t, name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,15 +143,6 @@ func TestProgramsOwnProfiler(t *testing.T) {
 // both are one, whatever the program's profiler did to them.
 func checkOrder(t *testing.T, s *session, name string, some bool) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(s.dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	text, err := decompress(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var trace struct {
 		Events []struct {
 			Phase    string          `json:"ph"`
@@ -161,7 +152,7 @@ func checkOrder(t *testing.T, s *session, name string, some bool) {
 			Args     json.RawMessage `json:"args"`
 		} `json:"traceEvents"`
 	}
-	if err := json.NewDecoder(text).Decode(&trace); err != nil {
+	if err := json.NewDecoder(s.text(t, name)).Decode(&trace); err != nil {
 		t.Fatal(err)
 	}
 	calls := map[uint64]float64{}

@@ -28,16 +28,7 @@ type traced struct {
 // events reads the events of a trace by category.
 func (s *session) events(t *testing.T, name string) map[string][]traced {
 	t.Helper()
-	f, err := os.Open(filepath.Join(s.dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r, err := decompress(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(r)
+	text, err := io.ReadAll(s.text(t, name))
 	if err != nil {
 		t.Fatal(err)
 	}
