@@ -3,9 +3,11 @@ package chrome
 import "github.com/flagos-ai/flagos-trace/timeline"
 
 // dialect is what a tracer's events are called in a document: the category of
-// each kind, and the name of the process that shows the tracer's own time.
+// each kind, what a device is called in labels, and the name of the process that shows
+// the tracer's own time.
 type dialect struct {
 	tracer          string
+	device          string
 	categories      [timeline.NumKinds]string
 	overheadProcess string
 }
@@ -14,7 +16,7 @@ type dialect struct {
 // activity type strings of Kineto (ActivityType.cpp).
 var dialects = []dialect{
 	{
-		tracer: "cupti",
+		tracer: "cupti", device: "GPU",
 		categories: [timeline.NumKinds]string{
 			timeline.Kernel:           "kernel",
 			timeline.Memcpy:           "gpu_memcpy",
@@ -28,6 +30,31 @@ var dialects = []dialect{
 		},
 		overheadProcess: "CUPTI Overhead",
 	},
+	private("ascend", "NPU", ""),
+	private("musa", "MUSA", "MUPTI Overhead"),
+	private("metax", "MetaX", ""),
+	private("ppu", "PPU", ""),
+	private("roctracer", "DCU", ""),
+}
+
+// private has the categories that frameworks give to devices that are none of their own
+// (privateuse1), as torch_npu's, torch_musa's and FlagOS' traces have them.
+func private(tracer, device, overhead string) dialect {
+	return dialect{
+		tracer: tracer, device: device,
+		categories: [timeline.NumKinds]string{
+			timeline.Kernel:           "kernel",
+			timeline.Memcpy:           "gpu_memcpy",
+			timeline.MemcpyPeer:       "gpu_memcpy",
+			timeline.Memset:           "gpu_memset",
+			timeline.Runtime:          "privateuse1_runtime",
+			timeline.Driver:           "privateuse1_driver",
+			timeline.Sync:             "cuda_sync",
+			timeline.Overhead:         "overhead",
+			timeline.DeviceAnnotation: "gpu_user_annotation",
+		},
+		overheadProcess: overhead,
+	}
 }
 
 // dialectOf finds a tracer's row. A trace without a tracer (one that was read, or
@@ -47,7 +74,8 @@ func dialectOf(t *timeline.Trace) *dialect {
 const (
 	catInstant   = "cpu_instant_event" // written as an instant, without duration
 	catTraceSpan = "Trace"
-	flowDevice   = "ac2g" // API call to device work
+	flowDevice   = "ac2g"      // API call to device work
+	timedByCall  = "host call" // of a copy whose times are those of the call; our own
 
 	pidSpans       = "Spans"
 	tidProfiler    = "PyTorch Profiler"
@@ -72,8 +100,9 @@ const basePeriod = 7889238
 
 const nsPerSecond = 1_000_000_000
 
-// baseTime is the start in ns of the base period that ns falls into.
-func baseTime(ns int64) int64 {
+// BaseTime is the baseTimeNanoseconds of a document whose first event is at ns: the
+// start of the base period that it falls into, ns since the Unix epoch.
+func BaseTime(ns int64) int64 {
 	if ns < 0 {
 		return 0
 	}

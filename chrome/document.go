@@ -172,14 +172,14 @@ func (r *renderer) processes(dst []byte) []byte {
 		// In a container the process may have the number of a device.
 		for _, d := range r.devices {
 			if int(d) == p.PID {
-				label = "CPU, GPU " + utoa(d)
+				label = "CPU, " + r.dialect.device + " " + utoa(d)
 			}
 		}
 		dst = r.process(dst, p.Name, label, int64(p.PID), int64(p.PID))
 	}
 	for _, d := range r.devices {
 		if int(d) != p.PID || p.PID == 0 {
-			dst = r.process(dst, p.Name, "GPU "+utoa(d), int64(d), sortDevices+int64(d))
+			dst = r.process(dst, p.Name, r.dialect.device+" "+utoa(d), int64(d), sortDevices+int64(d))
 		}
 	}
 	seen := map[int64]bool{}
@@ -266,7 +266,7 @@ func lane(row *timeline.Row) string {
 func (r *renderer) meta(dst []byte, name, ids string) []byte {
 	r.stats.Events++
 	dst = append(dst, `{"name": "`+name+`", "ph": "M", "ts": `...)
-	dst = appendMicros(dst, r.start-r.base)
+	dst = r.micros(dst, r.start-r.base)
 	dst = append(dst, `, `...)
 	dst = append(dst, ids...)
 	return append(dst, `, "args": {"`...)

@@ -11,6 +11,8 @@ import (
 	"testing/iotest"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/flagos-ai/flagos-trace/internal/canon"
 )
 
 // TestReadFileForms: a trace is the same from every form of file that it may come
@@ -18,7 +20,7 @@ import (
 func TestReadFileForms(t *testing.T) {
 	text := plainText(t, "testdata/basic.kineto.json.gz")
 	d := readText(t, text)
-	want := canon(d.Trace)
+	want := canon.Lines(d.Trace)
 	dir := t.TempDir()
 	for _, name := range []string{"a.json", "a.json.gz", "a.json.zst"} {
 		path := filepath.Join(dir, name)
@@ -33,7 +35,7 @@ func TestReadFileForms(t *testing.T) {
 		if err != nil || len(docs) != 1 || docs[0].Name != path {
 			t.Fatalf("%s: %d traces, %v", name, len(docs), err)
 		}
-		compare(t, name, canon(docs[0].Trace), want)
+		canon.Compare(t, name, canon.Lines(docs[0].Trace), want)
 	}
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
@@ -63,7 +65,7 @@ func TestReadFileForms(t *testing.T) {
 		t.Fatalf("%d traces, %v", len(docs), err)
 	}
 	for _, d := range docs {
-		compare(t, d.Name, canon(d.Trace), want)
+		canon.Compare(t, d.Name, canon.Lines(d.Trace), want)
 	}
 	if _, err := ReadFile(filepath.Join(dir, "none"), ReadOptions{}); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)

@@ -45,6 +45,9 @@ func (l *launchTexts) init(t *timeline.Trace, places []placeText, compat bool) {
 
 // see renders the text of a launch on a device if it is new.
 func (l *launchTexts) see(device int, launch uint32) {
+	if l.t.Launches[launch].Has&event.NoLaunch != 0 {
+		return
+	}
 	if l.texts[device] == nil {
 		l.texts[device] = make([]string, len(l.t.Launches))
 	}
@@ -54,8 +57,12 @@ func (l *launchTexts) see(device int, launch uint32) {
 	}
 }
 
-// append appends the text, which ends in a comma and a blank.
+// append appends the text, which ends in a comma and a blank; nothing where the library
+// did not tell how the kernel was launched.
 func (l *launchTexts) append(dst []byte, device int, launch uint32) []byte {
+	if l.t.Launches[launch].Has&event.NoLaunch != 0 {
+		return dst
+	}
 	if s := l.texts[device][launch]; s != "" {
 		return append(dst, s...)
 	}
@@ -64,13 +71,19 @@ func (l *launchTexts) append(dst []byte, device int, launch uint32) []byte {
 
 func (l *launchTexts) render(dst []byte, device int, launch uint32) []byte {
 	c := &l.t.Launches[launch]
-	dst = append(dst, `"registers per thread": `...)
-	dst = strconv.AppendUint(dst, uint64(c.Registers), 10)
-	dst = append(dst, `, "shared memory": `...)
-	if l.compat {
-		dst = strconv.AppendInt(dst, int64(c.Static+c.Dynamic), 10) // 32 bits, as Kineto adds
-	} else {
-		dst = strconv.AppendInt(dst, int64(c.Static)+int64(c.Dynamic), 10)
+	if c.Has&event.NoRegisters == 0 {
+		dst = append(dst, `"registers per thread": `...)
+		dst = strconv.AppendUint(dst, uint64(c.Registers), 10)
+		dst = append(dst, ", "...)
+	}
+	if c.Has&event.NoShared == 0 {
+		dst = append(dst, `"shared memory": `...)
+		if l.compat {
+			dst = strconv.AppendInt(dst, int64(c.Static+c.Dynamic), 10) // 32 bits, as Kineto adds
+		} else {
+			dst = strconv.AppendInt(dst, int64(c.Static)+int64(c.Dynamic), 10)
+		}
+		dst = append(dst, ", "...)
 	}
 	dev := l.devices[device]
 	var numSMs, threadsPerSM int64
@@ -79,16 +92,19 @@ func (l *launchTexts) render(dst []byte, device int, launch uint32) []byte {
 	}
 	blocks, blocksOK := occupancy.BlocksPerSM(numSMs, c.Grid, l.opts.Mode)
 	if blocksOK {
-		dst = append(dst, `, "blocks per SM": `...)
+		dst = append(dst, `"blocks per SM": `...)
 		dst = occupancy.AppendPerSM(dst, blocks, l.opts.Format)
 		if warps, ok := occupancy.WarpsPerSM(blocks, c.Block, l.opts.Mode); ok {
 			dst = append(dst, `, "warps per SM": `...)
 			dst = occupancy.AppendPerSM(dst, warps, l.opts.Format)
 		}
+		dst = append(dst, ", "...)
 	}
-	dst = appendDims(append(dst, `, "grid": `...), c.Grid)
+	dst = appendDims(append(dst, `"grid": `...), c.Grid)
 	dst = appendDims(append(dst, `, "block": `...), c.Block)
-	dst = l.appendOccupancy(dst, dev, c, blocks, blocksOK, threadsPerSM)
+	if c.Has&(event.NoRegisters|event.NoShared) == 0 {
+		dst = l.appendOccupancy(dst, dev, c, blocks, blocksOK, threadsPerSM)
+	}
 	return append(dst, ", "...)
 }
 

@@ -25,6 +25,9 @@ type Options struct {
 	Compat Compat
 	// Gzip compresses what Write writes. WriteFile goes by the file's ending.
 	Gzip bool
+	// RuntimeCategory, if it is set, is the category of calls of the runtime in place of
+	// the one that goes with the tracer. It says nothing to a trace that was read.
+	RuntimeCategory string
 	// TraceName is the value of the document's traceName. WriteFile sets it to
 	// the path if it is empty.
 	TraceName string

@@ -33,6 +33,7 @@ type plan struct {
 
 	segments []segment
 	source   *timeline.Source // of a trace that was read; see sourcePlan
+	whole    bool             // times are whole microseconds; see sourcePlan
 	invalid  uint64           // names with bytes that are not UTF-8
 }
 
@@ -88,6 +89,9 @@ func newPlan(t *timeline.Trace, o Options) *plan {
 	for k, cat := range p.dialect.categories {
 		p.heads[k] = eventHead(cat)
 	}
+	if o.RuntimeCategory != "" {
+		p.heads[timeline.Runtime] = eventHead(o.RuntimeCategory)
+	}
 	p.escapeNames()
 	p.rows = make([]rowText, len(t.Rows))
 	if t.Source != nil {
@@ -98,7 +102,7 @@ func newPlan(t *timeline.Trace, o Options) *plan {
 	p.launches.init(t, p.places, p.compat)
 	p.scan()
 	p.rowTexts()
-	p.base = baseTime(p.start)
+	p.base = BaseTime(p.start)
 	return p
 }
 
@@ -220,6 +224,9 @@ func (p *plan) placeTexts() {
 	p.places = make([]placeText, len(p.t.Places))
 	for i, pl := range p.t.Places {
 		device, context, stream := "", `"context": `+utoa(pl.Context)+", ", ""
+		if pl.Has&event.NoContext != 0 {
+			context = ""
+		}
 		if p.compat || pl.Has&event.HasDevice != 0 {
 			device = `"device": ` + utoa(pl.Device) + ", "
 		}

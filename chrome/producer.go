@@ -3,6 +3,8 @@ package chrome
 import (
 	"slices"
 	"strings"
+
+	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
 // Producer is who wrote a trace, as far as it can be told from the trace. What
@@ -60,7 +62,7 @@ func (b *builder) producer() (p Producer) {
 			break
 		}
 	}
-	if c := b.t.Completeness; c != nil {
+	if c := b.t.Completeness; c != nil && c.Recorded() {
 		// Our own: "flagos-trace 1.2"; the vendor is the tracer's.
 		p.Version = strings.TrimSpace(strings.TrimPrefix(c.Tool, p.Name))
 		for i := range b.rules.producers {
@@ -89,7 +91,12 @@ func (b *builder) features() []string {
 	} else {
 		events = b.src.EventsAt
 	}
+	c := t.Completeness
 	for i, m := range t.Metadata {
+		// What a repair added says nothing about the producer.
+		if c != nil && (m.Key == KeyCompleteness && !c.Recorded() || m.Key == "baseTimeNanoseconds" && c.Repaired[timeline.RepairedAbsoluteTimes] > 0) {
+			continue
+		}
 		seen["member:"+m.Key] = true
 		if m.Key == "baseTimeNanoseconds" && i < events {
 			seen["layout:time before events"] = true

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/flagos-ai/flagos-trace/internal/unpack"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
@@ -75,29 +76,37 @@ func Read(r io.Reader, o ReadOptions) (*Document, error) {
 	if o.MaxFindings <= 0 {
 		o.MaxFindings = 100
 	}
-	in, err := unpack(r)
+	in, err := unpack.New(r)
 	if err != nil {
-		return nil, err
+		return nil, packedError(err)
 	}
-	defer in.close()
+	defer in.Close()
 	d := documentReader{builder: newBuilder(o), in: in, workers: o.Workers}
 	err = d.document()
-	if err != nil && (in.err == nil || in.damaged) {
+	if err != nil && (in.Err() == nil || in.Damaged()) {
 		return nil, err
 	}
-	if in.err != nil {
-		if !in.damaged {
-			return nil, fmt.Errorf("chrome: read trace, at byte %d of the text: %w", in.n, in.err)
+	if in.Err() != nil {
+		if !in.Damaged() {
+			return nil, fmt.Errorf("chrome: read trace, at byte %d of the text: %w", in.Len(), in.Err())
 		}
-		d.find.add(RuleCompressed, in.n, -1, "the compressed data ends early or is damaged: "+in.err.Error())
+		d.find.add(RuleCompressed, in.Len(), -1, in.Err().Error())
 	}
-	return d.builder.finish(in.n), nil
+	return d.builder.finish(in.Len()), nil
+}
+
+// packedError is the error of compressed data that cannot even be begun.
+func packedError(err error) error {
+	if errors.Is(err, unpack.ErrDamaged) {
+		return fmt.Errorf("%w: %w", ErrTruncated, err)
+	}
+	return fmt.Errorf("chrome: read trace: %w", err)
 }
 
 // documentReader reads what is around the events.
 type documentReader struct {
 	*builder
-	in        *input
+	in        *unpack.Text
 	workers   int
 	pipelines []*pipeline
 	events    bool // a list of events was there
@@ -157,7 +166,8 @@ func (d *documentReader) list(s *scanner) (closed bool, err error) {
 		return false, err
 	}
 	if !closed {
-		d.find.add(RuleUnclosed, d.in.n, -1, "the list of events is not closed: the text ends before")
+		d.find.add(RuleUnclosed, d.in.Len(), -1, "the list of events is not closed: the text ends before")
+		d.ended = true // and was read to there
 		return false, nil
 	}
 	*s = scanner{r: p, base: p.left.base + int64(p.leftAt)}
@@ -299,7 +309,7 @@ func (d *documentReader) lost(s *scanner, start int64, cause error) (ended bool,
 	if errors.Is(cause, ErrTooLarge) {
 		return false, cause
 	}
-	if errors.Is(cause, ErrTruncated) || d.in.err != nil {
+	if errors.Is(cause, ErrTruncated) || d.in.Err() != nil {
 		d.find.add(RuleTruncated, start, -1, "the text ends inside a top-level member, which was left out")
 		d.unclosed(s)
 		return true, nil

@@ -27,7 +27,8 @@ type builder struct {
 	rowInfo []rowInfo // parallel to t.Rows
 
 	groups    map[groupKey]int
-	marks     uint64 // of arguments
+	members   map[string]int // by key: index in t.Metadata
+	marks     uint64         // of arguments
 	ends      []edge
 	events    int64 // index of the last event, -1
 	unmatched bool  // device arrows that belong to no event yet
@@ -65,10 +66,11 @@ type groupKey struct {
 func newBuilder(o ReadOptions) *builder {
 	b := &builder{
 		t: &timeline.Trace{Source: &timeline.Source{}, Groups: []timeline.Group{}}, rules: o.Rules,
-		counts: map[classKey]uint64{}, groups: map[groupKey]int{}, events: -1,
+		counts: map[classKey]uint64{}, groups: map[groupKey]int{}, members: map[string]int{}, events: -1,
 		copies: map[uint32]copyName{}, launches: map[uint32]bool{},
 	}
 	b.src = b.t.Source
+	b.src.Whole = true
 	b.find.limit, b.visit, b.dropArgs = o.MaxFindings, o.Visit, o.DropArgs
 	return b
 }
@@ -76,6 +78,7 @@ func newBuilder(o ReadOptions) *builder {
 // block adds the events of a block.
 func (b *builder) block(k *block) error {
 	b.marks |= k.marks
+	b.src.Whole = b.src.Whole && !k.decimal
 	n := 0
 	for i := range k.items {
 		before := b.events
@@ -214,6 +217,9 @@ var knownPhases = func() (p [256]bool) {
 	}
 	return p
 }()
+
+// KnownPhase reports whether the format has a phase.
+func KnownPhase(ph byte) bool { return knownPhases[ph] }
 
 // text interns the decoded text of a string.
 func (b *builder) text(v Value) uint32 {

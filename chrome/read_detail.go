@@ -44,6 +44,9 @@ func (b *builder) detail(e *timeline.Event, s *timeline.SourceEvent, d *details)
 		if has(slotBytes) {
 			c.Has |= event.HasBytes
 		}
+		if has(slotTimedBy) {
+			c.Has |= event.HostSpan
+		}
 		if has(slotSrcDevice) && has(slotDstDevice) && e.Kind == timeline.Memcpy {
 			e.Kind = timeline.MemcpyPeer
 			c.SrcDevice, c.DstDevice = uint32(d.v[slotSrcDevice]), uint32(d.v[slotDstDevice])

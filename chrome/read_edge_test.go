@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"runtime/debug"
-	"runtime/metrics"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/flagos-ai/flagos-trace/internal/canon"
+	"github.com/flagos-ai/flagos-trace/internal/hostile"
 	"github.com/flagos-ai/flagos-trace/internal/testrig"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
@@ -117,7 +116,7 @@ func TestReadEdge(t *testing.T) {
 				t.Errorf("%s: args %s, want %s", test.name, d.Trace.RawArgs(0), test.args)
 			}
 			out := written(t, d.Trace, Options{})
-			compare(t, test.name, canon(readText(t, out).Trace), canon(d.Trace))
+			canon.Compare(t, test.name, canon.Lines(readText(t, out).Trace), canon.Lines(d.Trace))
 		}
 	}
 }
@@ -204,7 +203,7 @@ func TestReadBlocks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := canon(d.Trace)
+			got := canon.Lines(d.Trace)
 			for _, f := range d.Findings {
 				got = append(got, fmt.Sprint(f.Offset-int64(pad), f.Event, f.Rule))
 			}
@@ -216,66 +215,24 @@ func TestReadBlocks(t *testing.T) {
 			} else if rulesOf(d) != rules {
 				t.Fatalf("%d blanks before, %d workers: findings %s, want %s", pad, workers, rulesOf(d), rules)
 			}
-			compare(t, fmt.Sprintf("%d blanks before, %d workers", pad, workers), got, want)
+			canon.Compare(t, fmt.Sprintf("%d blanks before, %d workers", pad, workers), got, want)
 		}
 	}
 }
 
 // TestReadMemory: 10 MB made to be hard to read take less than 200 MB.
 func TestReadMemory(t *testing.T) {
-	const size = 10 << 20
-	repeat := func(before, part, after string) string {
-		return before + strings.Repeat(part, (size-len(before)-len(after))/len(part)) + after
-	}
-	for name, text := range map[string]string{
-		"tiny events":    repeat(`[`, `{"ph":"i","ts":0},`, `{}]`),
-		"nothing":        repeat(`[`, `{},`, `{}]`),
-		"open string":    repeat(`[{"ph":"X","name":"`, `x`, ``),
-		"open array":     repeat(`[{"ph":"X","a":[`, `1,`, ``),
-		"open brackets":  repeat(`[`, `[`, ``),
-		"open braces":    repeat(`[`, `{"a":`, ``),
-		"nested starts":  repeat(`[`, `{"ph":[{},`, ``),
-		"quotes":         repeat(`[{"ph":"X","name":"`, `"`, `"}]`),
-		"backslashes":    repeat(`[{"ph":"X","name":"`, `\`, `"}]`),
-		"commas":         repeat(`[`, `,`, `]`),
-		"begins":         repeat(`[`, `{"ph":"B","ts":0},`, `{}]`),
-		"no events":      repeat(`{"a":"`, `x`, ``),
-		"many members":   repeat(`{`, `"a":1,`, `"traceEvents":[]}`),
-		"broken strings": repeat(`[`, `{"ph":"X","name":"a"b"},`, `{}]`),
-		"false starts":   repeat(`[{"ph":"X","args":{"a":[`, `{"ph":0},{"ph":0},`, ``),
-	} {
-		in := []byte(text)
-		text = ""
-		debug.FreeOSMemory()
-		before := heapBytes()
-		stop := make(chan uint64)
-		go func() {
-			var top uint64
-			tick := time.NewTicker(2 * time.Millisecond)
-			defer tick.Stop()
-			for {
-				select {
-				case <-tick.C:
-					top = max(top, heapBytes())
-				case stop <- top:
-					return
-				}
+	for name, text := range hostile.Documents(testing.Short()) {
+		t.Run(name, func(t *testing.T) {
+			var err error
+			var d *Document
+			peak := hostile.Peak(func() { d, err = Read(bytes.NewReader(text), ReadOptions{}) })
+			if peak > hostile.Bound {
+				t.Errorf("%d MB", peak>>20)
 			}
-		}()
-		d, err := Read(bytes.NewReader(in), ReadOptions{})
-		top := max(<-stop, before)
-		if top-before > 200<<20 {
-			t.Errorf("%s: %d MB", name, (top-before)>>20)
-		}
-		t.Logf("%s: %d MB, %v %v", name, (top-before)>>20, err, d != nil)
+			t.Logf("%d MB, %v %v", peak>>20, err, d != nil)
+		})
 	}
-}
-
-// heapBytes is the memory in spans of the heap, free room in them included.
-func heapBytes() uint64 {
-	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
-	metrics.Read(s)
-	return s[0].Value.Uint64() + s[1].Value.Uint64()
 }
 
 // FuzzRead: no text makes the reader panic, and what it made of it stays the same.
@@ -298,6 +255,6 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		compare(t, "again", canon(again.Trace), canon(d.Trace))
+		canon.Compare(t, "again", canon.Lines(again.Trace), canon.Lines(d.Trace))
 	})
 }

@@ -18,7 +18,7 @@ func (b *builder) finish(bytes int64) *Document {
 	b.absolute()
 	b.byProcess()
 	b.rows()
-	b.window()
+	b.t.Window = RecordedWindow(b.t)
 	b.process()
 	d := &Document{Trace: b.t, Findings: b.find.list, FindingCounts: b.find.counts, Counts: map[Class]uint64{}, Bytes: bytes}
 	for k, n := range b.counts {
@@ -108,35 +108,35 @@ func (b *builder) rows() {
 	}
 }
 
-// window is the recorded span: what the trace says of it, or what its events
-// cover.
-func (b *builder) window() {
-	t := b.t
+// RecordedWindow is the window of a trace that was read: what its events say of it,
+// or what they cover.
+func RecordedWindow(t *timeline.Trace) timeline.Window {
 	start, end := int64(math.MaxInt64), int64(math.MinInt64)
-	span, spanEnd, last := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
+	span, spanEnd, last := int64(math.MaxInt64), int64(math.MinInt64), int64(math.MinInt64)
 	hasSpan, hasLast := false, false
 	for i := range uint32(t.Events.Len()) {
 		e := t.Events.At(i)
-		if b.src.Events.At(i).Phase == 'M' {
+		if t.Source.Events.At(i).Phase == 'M' {
 			continue
 		}
 		switch {
 		case e.Category != 0 && t.Strings.At(e.Category) == catTraceSpan:
 			span, spanEnd, hasSpan = min(span, e.Start), max(spanEnd, e.End), true
 		case e.Flags&timeline.Instant != 0 && t.Strings.At(e.Name) == windowEnd:
-			last, hasLast = e.Start, true
+			last, hasLast = max(last, e.Start), true // a merged trace has several
 		}
 		start, end = min(start, e.Start), max(end, e.End)
 	}
 	switch {
 	case hasSpan:
-		t.Window = timeline.Window{Start: span, End: spanEnd}
 		if hasLast && last >= span {
-			t.Window.End = last
+			spanEnd = last
 		}
+		return timeline.Window{Start: span, End: spanEnd}
 	case start <= end:
-		t.Window = timeline.Window{Start: start, End: end}
+		return timeline.Window{Start: start, End: end}
 	}
+	return timeline.Window{}
 }
 
 // process finds the process that was traced: the one labelled as the host's, or

@@ -1,6 +1,7 @@
 package chrome
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 
@@ -113,6 +114,7 @@ func (l *lexer) time(b []byte, s span, has itemFlags, at int) (int64, itemFlags)
 		l.note(RuleTimeText, "a time is quoted", at)
 		v = v.bare()
 	}
+	l.decimal = l.decimal || bytes.ContainsAny(v, ".eE")
 	ns, rounded, ok := readTime(v)
 	if !ok {
 		l.note(RuleTime, "a time is no number of microseconds that int64 nanoseconds hold", at)
@@ -225,6 +227,8 @@ func (l *lexer) detail(b []byte, d *details) {
 			d.v[slot], ok = syncKind(v), true
 		case slotCollective:
 			ok = true
+		case slotTimedBy:
+			ok = v.IsString() && string(v.Text(nil)) == timedByCall
 		case slotFinished:
 		default:
 			d.v[slot], ok = v.integer()

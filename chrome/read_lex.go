@@ -69,6 +69,7 @@ type lexer struct {
 	details []details
 	notes   []note
 	marks   uint64 // marks, and slots, of arguments that were seen
+	decimal bool   // a time is no whole number of microseconds, as it is written
 	state   listState
 
 	cur   item
@@ -107,7 +108,7 @@ const (
 
 func (l *lexer) reset(state listState) {
 	l.items, l.details, l.notes = l.items[:0], l.details[:0], l.notes[:0]
-	l.marks, l.state, l.failures = 0, state, 0
+	l.marks, l.state, l.failures, l.decimal = 0, state, 0, false
 }
 
 func (l *lexer) note(rule, text string, at int) {

@@ -8,6 +8,9 @@ import (
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
+// maxMembers bounds the top-level members that are kept. Traces have some tens.
+const maxMembers = 100_000
+
 // property keeps a top-level member.
 func (b *builder) property(key string, raw []byte, offset int64) {
 	v := Value(raw)
@@ -29,13 +32,16 @@ func (b *builder) property(key string, raw []byte, offset int64) {
 		}
 		b.t.Completeness = &c
 	}
-	for i := range b.t.Metadata {
-		if b.t.Metadata[i].Key == key {
-			b.find.add(RuleDuplicateKey, offset, -1, "a top-level member stands twice; the last one counts")
-			b.t.Metadata[i].Raw = bytes.Clone(raw)
-			return
-		}
+	if i, ok := b.members[key]; ok {
+		b.find.add(RuleDuplicateKey, offset, -1, "a top-level member stands twice; the last one counts")
+		b.t.Metadata[i].Raw = bytes.Clone(raw)
+		return
 	}
+	if len(b.t.Metadata) >= maxMembers {
+		b.find.add(RuleMember, offset, -1, "more top-level members than a trace can have; the further ones were left out")
+		return
+	}
+	b.members[key] = len(b.t.Metadata)
 	b.t.Metadata = append(b.t.Metadata, timeline.Property{Key: key, Raw: bytes.Clone(raw)})
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/flagos-ai/flagos-trace/internal/testrig"
+	"github.com/flagos-ai/flagos-trace/internal/unpack"
 )
 
 // traceFiles lists the traces to read: those of testdata, and more where there
@@ -38,11 +39,11 @@ func plainText(t testing.TB, path string) []byte {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	in, err := unpack(f)
+	in, err := unpack.New(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.close()
+	defer in.Close()
 	return readAll(t, in)
 }
 

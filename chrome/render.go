@@ -175,6 +175,9 @@ func (r *renderer) copy(dst []byte, e *timeline.Event) []byte {
 	}
 	dst = r.correlation(dst, e)
 	dst = appendUint(dst, `"bytes": `, d.Bytes)
+	if d.Has&event.HostSpan != 0 {
+		return append(dst, `"timed by": "`+timedByCall+`", `...) // a bandwidth would be the call's
+	}
 	mark := len(dst)
 	dst = append(dst, `"memory bandwidth (GB/s)": `...)
 	dst, ok := occupancy.AppendBandwidth(dst, d.Bytes, e.End-e.Start, r.launches.opts)
@@ -192,7 +195,9 @@ func (r *renderer) copy(dst []byte, e *timeline.Event) []byte {
 
 func (r *renderer) call(dst []byte, e *timeline.Event) []byte {
 	d := r.t.Calls.At(e.Detail)
-	dst = appendUint(dst, `"cbid": `, uint64(d.CBID))
+	if d.Has&event.NoCallID == 0 {
+		dst = appendUint(dst, `"cbid": `, uint64(d.CBID))
+	}
 	dst = r.correlation(dst, e)
 	if !r.compat && d.Has&event.HasReturn != 0 && d.ReturnValue != 0 {
 		dst = appendUint(dst, `"return value": `, uint64(d.ReturnValue))

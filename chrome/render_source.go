@@ -23,8 +23,11 @@ func (p *plan) sourcePlan() {
 	p.segments = append(p.segments, segment{what: headSegment})
 	var lo, bytes uint32
 	n := uint32(t.Events.Len())
+	// Decimals would claim a resolution that times of whole microseconds do not have.
+	p.whole = t.Source.Whole
 	for i := range n {
 		e := t.Events.At(i)
+		p.whole = p.whole && (e.Start-p.base)%1000 == 0 && (e.End-p.base)%1000 == 0
 		bytes += eventBytes + uint32(len(p.names[e.Name])+len(t.Args.At(t.Source.Events.At(i).Args)))
 		if _, ok := p.catHeads[e.Category]; !ok && e.Category != 0 {
 			p.catHeads[e.Category] = categoryHead{text: `, "cat": "` + p.names[e.Category] + `"`}
@@ -33,6 +36,9 @@ func (p *plan) sourcePlan() {
 			p.segments = append(p.segments, segment{what: eventSegment, lo: lo, hi: i + 1})
 			lo, bytes = i+1, 0
 		}
+	}
+	for i := range t.Flows {
+		p.whole = p.whole && (t.Flows[i].TS-p.base)%1000 == 0
 	}
 	for lo, n := uint32(0), uint32(len(t.Flows)); lo < n; lo += flowPoints {
 		p.segments = append(p.segments, segment{what: flowSegment, lo: lo, hi: min(lo+flowPoints, n)})
@@ -64,6 +70,15 @@ func tailEvents(t *timeline.Trace) bool {
 		}
 	}
 	return false
+}
+
+// micros appends a time with three decimals, or with none in a trace of whole
+// microseconds.
+func (r *renderer) micros(dst []byte, ns int64) []byte {
+	if r.whole {
+		return strconv.AppendInt(dst, ns/1000, 10)
+	}
+	return appendMicros(dst, ns)
 }
 
 func sourceID(n int64, text string, empty bool) string {
@@ -187,10 +202,10 @@ func (r *renderer) sourceEvent(dst []byte, i uint32) []byte {
 	ids := r.rows[e.Row].ids
 	dst = append(append(dst, ids...), `, "ts": `...)
 	ts := len(dst)
-	dst = appendMicros(dst, e.Start-r.base)
+	dst = r.micros(dst, e.Start-r.base)
 	tsEnd := len(dst)
 	if span {
-		dst = appendMicros(append(dst, `, "dur": `...), max(e.End-e.Start, 0))
+		dst = r.micros(append(dst, `, "dur": `...), max(e.End-e.Start, 0))
 	}
 	if s.Fields != 0 {
 		dst = append(append(dst, ", "...), r.t.Strings.At(s.Fields)...)
@@ -251,7 +266,7 @@ func (r *renderer) sourceFlowPoint(dst []byte, i uint32) []byte {
 		dst = append(append(dst, fields...), ", "...)
 	}
 	dst = append(append(dst, r.rows[p.Row].ids...), `, "ts": `...)
-	dst = appendMicros(dst, p.TS-r.base)
+	dst = r.micros(dst, p.TS-r.base)
 	category := p.Category
 	if category == 0 {
 		category = p.Name

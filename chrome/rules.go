@@ -25,6 +25,7 @@ var defaultRules []byte
 type Rules struct {
 	kinds     map[string]timeline.Kind
 	device    map[string]bool // names of arrows from calls to device work
+	autograd  map[string]bool // names of arrows from forward to backward operators
 	args      argTable
 	processes map[string]processRule
 	tasks     []prefixKind
@@ -59,7 +60,7 @@ type rulesFile struct {
 
 var builtin = sync.OnceValue(func() *Rules {
 	r := &Rules{
-		kinds: map[string]timeline.Kind{}, device: map[string]bool{},
+		kinds: map[string]timeline.Kind{}, device: map[string]bool{}, autograd: map[string]bool{},
 		processes: map[string]processRule{}, names: map[string][]string{},
 	}
 	if err := r.add(defaultRules); err != nil {
@@ -88,7 +89,7 @@ func LoadRules(path string) (*Rules, error) {
 // Extend returns r with the rules of a YAML text added. Errors wrap ErrRules.
 func (r *Rules) Extend(text []byte) (*Rules, error) {
 	c := &Rules{
-		kinds: cloneMap(r.kinds), device: cloneMap(r.device), args: r.args.clone(),
+		kinds: cloneMap(r.kinds), device: cloneMap(r.device), autograd: cloneMap(r.autograd), args: r.args.clone(),
 		processes: cloneMap(r.processes), tasks: slices.Clone(r.tasks), names: cloneMap(r.names),
 		marks: slices.Clone(r.marks), producers: slices.Clone(r.producers), versions: slices.Clone(r.versions),
 	}
@@ -126,6 +127,9 @@ func (r *Rules) add(text []byte) error {
 				r.device[s] = true
 			}
 		case "autograd":
+			for _, s := range list {
+				r.autograd[s] = true
+			}
 		default:
 			return fmt.Errorf("%w: flows: %q is neither device nor autograd", ErrRules, name)
 		}
@@ -188,9 +192,19 @@ func (r *Rules) Kind(category string) (k timeline.Kind, ok bool) {
 	return k, ok
 }
 
+// Process returns what the events without a category of a process of that name are.
+func (r *Rules) Process(name string) (k timeline.Kind, ok bool) {
+	p := r.processes[name]
+	return p.kind, p.known
+}
+
 // IsDeviceFlow reports whether an arrow of that name, or category, runs from an
 // API call to its device work.
 func (r *Rules) IsDeviceFlow(name string) bool { return r.device[name] }
+
+// IsAutogradFlow reports whether an arrow of that name, or category, runs from a
+// forward operator to its backward operator.
+func (r *Rules) IsAutogradFlow(name string) bool { return r.autograd[name] }
 
 // Named reports whether a name begins like those of a class: "collective",
 // "memcpy", "memset", "launch", or what a rules file added.

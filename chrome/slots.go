@@ -32,6 +32,7 @@ const (
 	slotWaitEvent
 	slotFinished
 	slotCollective
+	slotTimedBy
 	numSlots
 )
 
@@ -43,7 +44,7 @@ var slotNames = [numSlots]string{
 	"external", "correlation", "device", "context", "stream", "bytes", "grid", "block", "registers", "shared",
 	"queued", "priority", "graph", "graph node", "channel", "channel type", "callback id", "return value",
 	"source device", "target device", "source context", "target context", "running device", "running context",
-	"sync kind", "wait stream", "wait correlation", "wait event", "finished", "collective",
+	"sync kind", "wait stream", "wait correlation", "wait event", "finished", "collective", "timed by",
 }
 
 // argTable finds the slot of a key. Most keys of most events have none, and that

@@ -3,25 +3,24 @@ package correlate
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"github.com/flagos-ai/flagos-trace/event"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
-// Thread ids of rows that are not a stream's own. CUPTI's stream ids are small,
-// so these do not collide with them.
+// Thread ids of rows that are not a stream's own, beside those of timeline.
 const (
-	// syncRow is added to a stream's id for waits on it: they are host time and
-	// would overlap the work of the stream. The number is newer Kineto's.
-	syncRow = 1_000_000
 	// contextRow is the row of waits for a whole context.
-	contextRow = syncRow - 1
-	// laneRow times the lane's number is added to a stream's id for work that
-	// overlaps other work of the stream.
-	laneRow = 10_000_000
+	contextRow = timeline.SyncRow - 1
+	laneRow    = timeline.LaneRow
 	// kinetoNoStream is where Kineto puts waits without a stream: |-1|.
 	kinetoNoStream = 1
-	overheadPID    = -1
+	// copyRow is added to a stream's id for copies whose times are those of their calls:
+	// they would overlap the work of the stream, and are none of its. copyRow-1 is the row
+	// of those without a stream.
+	copyRow     = 2 * timeline.SyncRow
+	overheadPID = -1
 )
 
 // assignRows gives every event of ours its row.
@@ -59,6 +58,13 @@ func (b *Builder) assignRows() {
 func (b *Builder) deviceRow(e *timeline.Event) timeline.Row {
 	p := b.t.Places[e.Place]
 	r := timeline.Row{PID: int64(p.Device), TID: int64(p.Stream), Stream: p.Stream, Kind: timeline.RowStream}
+	if b.t.HostTimed(e) {
+		r.TID, r.Name = copyRow-1, "copies (time of the call)"
+		if p.Has&event.HasStream != 0 {
+			r.TID, r.Name = copyRow+int64(p.Stream), "stream "+strconv.Itoa(int(p.Stream))+" copies (time of the call)"
+		}
+		return r
+	}
 	if e.Kind != timeline.Sync {
 		return r
 	}
@@ -74,7 +80,7 @@ func (b *Builder) deviceRow(e *timeline.Event) timeline.Row {
 	case p.Has&event.HasStream == 0:
 		r.TID, r.Kind = contextRow, timeline.RowContextSync
 	default:
-		r.TID += syncRow
+		r.TID += timeline.SyncRow
 	}
 	return r
 }

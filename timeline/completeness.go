@@ -5,9 +5,11 @@ package timeline
 // records unless said otherwise; a count that is not known is absent.
 type Completeness struct {
 	// Verdict sums up the rest; the writer of a trace sets it with Judge.
-	Verdict   Verdict  `json:"verdict"`
-	Tool      string   `json:"tool"` // name and version of the writer
-	Tracer    string   `json:"tracer"`
+	Verdict Verdict `json:"verdict,omitempty"`
+	// Tool is the name and version of the recorder; "" where the trace was recorded
+	// by others and the record tells only of its repair.
+	Tool      string   `json:"tool,omitempty"`
+	Tracer    string   `json:"tracer,omitempty"`
 	Library   string   `json:"library,omitempty"`
 	How       string   `json:"library_found,omitempty"`
 	API       uint32   `json:"api_version,omitempty"`
@@ -16,14 +18,18 @@ type Completeness struct {
 	Requested []string `json:"requested,omitempty"`
 	// Received counts the records decoded, by kind; Written the events in this
 	// trace, by kind.
-	Received map[string]uint64 `json:"received"`
-	Written  map[string]uint64 `json:"written"`
+	Received map[string]uint64 `json:"received,omitzero"`
+	Written  map[string]uint64 `json:"written,omitzero"`
 	// Dropped counts records that are not in the trace, by reason.
 	Dropped map[string]uint64 `json:"dropped,omitempty"`
 	// Skipped counts records of kinds nobody asked for, by the vendor's number.
 	Skipped map[string]uint64 `json:"skipped_kinds,omitempty"`
 	// Repaired counts events that were mended, by reason.
 	Repaired map[string]uint64 `json:"repaired,omitempty"`
+	// RepairedBy is the name and version of the tool that mended the written trace,
+	// "" if none did. DeviceShifts say what it added to the times of devices.
+	RepairedBy   string        `json:"repaired_by,omitempty"`
+	DeviceShifts []DeviceShift `json:"device_shifts,omitempty"`
 	// Unlinked counts device work without its API call in the trace, by kind.
 	Unlinked map[string]uint64 `json:"unlinked,omitempty"`
 	// Noted counts what is in the trace and odd, by what it is.
@@ -45,6 +51,9 @@ type Completeness struct {
 	Missing []string `json:"missing,omitempty"`
 	// Diagnoses are messages for people.
 	Diagnoses []string `json:"diagnoses,omitempty"`
+	// Cuts are the cuts that the trace went through since it was recorded, the first
+	// one first. Counts but Written are those of the recording.
+	Cuts []Cut `json:"cuts,omitempty"`
 	// Processes holds the records of the processes of a merged trace.
 	Processes []ProcessCompleteness `json:"processes,omitempty"`
 }
@@ -54,14 +63,34 @@ type ProcessCompleteness struct {
 	PID   int    `json:"pid,omitempty"`
 	Host  string `json:"host,omitempty"`
 	Label string `json:"label,omitempty"`
+	// Alignment says how the process's times were moved when it was merged; nil
+	// where nobody looked.
+	Alignment *Alignment `json:"alignment,omitempty"`
 	*Completeness
 }
+
+// DeviceShift is what was added to the times of a device, so that its work begins
+// after the calls that launched it.
+type DeviceShift struct {
+	Device string `json:"device"` // the pid of its rows
+	NS     int64  `json:"shift_ns"`
+}
+
+// Repairs that others ask for by name; keys of Completeness.Repaired.
+const RepairedAbsoluteTimes = "absolute_times" // times that became relative to a base
+
+// Recorded reports whether this project recorded the trace. If not, the record
+// tells of a repair of another producer's trace.
+func (c *Completeness) Recorded() bool { return c.Tool != "" || c.RepairedBy == "" }
 
 // Clock says how the tracer's times became nanoseconds since the Unix epoch.
 type Clock struct {
 	// Source is one of the Clock constants.
 	Source    string  `json:"source"`
 	NSPerTick float64 `json:"ns_per_tick,omitempty"` // where there were ticks
+	// DriftPPM is by how many parts in a million a clock of nanoseconds ran faster than
+	// the system's, before that was taken out; nil where it was not looked at.
+	DriftPPM *float64 `json:"drift_ppm,omitempty"`
 	// UncertaintyNS bounds the error of the mapping where it was fitted, ns.
 	UncertaintyNS *float64 `json:"uncertainty_ns,omitempty"`
 	// StepNS is the largest step of the wall clock seen while recording, ns.

@@ -80,7 +80,8 @@ type KernelDetail struct {
 	Priority    int32
 	Has         event.Fields
 	// Collective is the Args index of the arguments copied from the collective
-	// operation this kernel carries out, 0 if there is none.
+	// operation this kernel carries out, and of what the library told of its task, 0 if
+	// there is none.
 	Collective uint32
 }
 

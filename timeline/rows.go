@@ -32,6 +32,17 @@ type Row struct {
 	Stream uint32
 }
 
+// Numbers of rows that are not a stream's own. CUPTI's stream ids and a system's
+// thread ids are smaller, so that these do not collide with them.
+const (
+	// SyncRow is added to a stream's id for waits on it: they are host time and
+	// would overlap the work of the stream. The number is newer Kineto's.
+	SyncRow = 1_000_000
+	// LaneRow times the lane's number is added to a row's tid for events that
+	// overlap others of the row.
+	LaneRow = 10_000_000
+)
+
 type rowKey struct {
 	pid, tid         int64
 	pidText, tidText string
@@ -52,4 +63,13 @@ func (t *Trace) Row(r Row) uint32 {
 	t.Rows = append(t.Rows, r)
 	t.rows[k] = id
 	return id
+}
+
+// SetRows replaces the rows by the same in another order. Whoever does that
+// renumbers what points to them.
+func (t *Trace) SetRows(rows []Row) {
+	t.Rows, t.rows = nil, nil
+	for _, r := range rows {
+		t.Row(r)
+	}
 }

@@ -15,6 +15,9 @@ type Source struct {
 	// Base is baseTimeNanoseconds, which is added to the times of the document.
 	Base    int64
 	HasBase bool
+	// Whole: no time of the document has decimals, so that all are rounded to
+	// microseconds.
+	Whole bool
 	// Array: the document is a bare array of events.
 	Array bool
 	// EventsAt is the index in Metadata of the member behind traceEvents.

@@ -91,6 +91,7 @@ func (p *parser) add(r *record, seen int, name, tsBad, durBad, idText []byte, ba
 	r.index = uint32(o.events)
 	o.events++
 	rec := int32(len(o.recs))
+	found := len(o.found)
 	nameID, _ := o.names.id(name)
 	r.name = nameID
 	r.kind = o.kinds[r.cat]
@@ -147,6 +148,9 @@ func (p *parser) add(r *record, seen int, name, tsBad, durBad, idText []byte, ba
 	}
 	if r.ph == 'X' || r.ph == 'i' || r.ph == 'I' {
 		p.spanArgs(r)
+	}
+	if r.ph == 0 && len(o.found) == found {
+		return // no rule asks for it, and no finding is about it
 	}
 	o.recs = append(o.recs, *r)
 }

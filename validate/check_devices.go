@@ -7,11 +7,13 @@ import (
 	"strings"
 
 	"github.com/flagos-ai/flagos-trace/occupancy"
+	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
 // checkDevices checks the arguments of device work and of API calls.
 func checkDevices(t *trace, c *collector) {
 	figures := map[figuresKey]*figures{}
+	t.merged = t.mergedPIDs()
 	t.each(func(i uint32, r *record) {
 		if r.ph != 'X' {
 			return
@@ -88,7 +90,11 @@ func (t *trace) rowArgs(c *collector, i uint32, r *record, d *device, good uint6
 			return false
 		}
 		n, err := strconv.ParseInt(string(text), 10, 64)
-		return err == nil && n != v // 2021 wrote tids as "stream 7"
+		if was, ok := t.merged[n]; ok && a == aDevice {
+			n = was
+		}
+		// 2021 wrote tids as "stream 7"; a sub-row's is that of its stream and a multiple.
+		return err == nil && n != v && !(a == aStream && n > v && (n-v)%timeline.LaneRow == 0)
 	}
 	switch {
 	case differs(aDevice, d.device, pidOf(row)):

@@ -141,9 +141,15 @@ func (t *trace) overlap(c *collector, row int, a, b span, over int64) {
 	case t.isStreamSync(rb) && ra.kind.onDevice():
 		return // see sync-overlap
 	default:
-		rule = rOverlapDevice
+		t.overlaps = append(t.overlaps, overlapping{a.rec, b.rec, over}) // checkOverlaps needs the calls
+		return
 	}
-	c.event(rule, b.rec, "%s begins %s before %s of its row ends (event %d), and ends after it", t.name(rb), micro(over), t.name(ra), ra.index)
+	t.overlapFound(c, rule, a.rec, b.rec, over)
+}
+
+func (t *trace) overlapFound(c *collector, rule ruleID, a, b uint32, over int64) {
+	ra, rb := t.table.at(a), t.table.at(b)
+	c.event(rule, b, "%s begins %s before %s of its row ends (event %d), and ends after it", t.name(rb), micro(over), t.name(ra), ra.index)
 }
 
 func (t *trace) isStreamSync(r *record) bool {

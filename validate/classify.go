@@ -1,6 +1,10 @@
 package validate
 
-import "math"
+import (
+	"math"
+
+	"github.com/flagos-ai/flagos-trace/chrome"
+)
 
 // counts are what the rules ask about the whole document.
 type counts struct {
@@ -27,8 +31,8 @@ func (t *trace) each(f func(i uint32, r *record)) {
 
 // classify counts, finds the window and which rows are a device's, and gives the
 // events of producers without categories their kind.
-func (t *trace) classify() {
-	t.byProcess()
+func (t *trace) classify(rules *chrome.Rules) {
+	t.byProcess(rules)
 	t.deviceRow = make([]bool, t.rows.len())
 	t.spansOf = make([]uint32, t.rows.len())
 	t.pointsOf = make([]uint32, t.rows.len())
@@ -92,17 +96,13 @@ func (t *trace) classify() {
 	}
 }
 
-// byProcess gives the spans of torch_npu's trace_view.json, which have no
-// category, the kind that their process tells.
-func (t *trace) byProcess() {
+// byProcess gives spans without a category, as in torch_npu's trace_view.json, the kind that their process tells.
+func (t *trace) byProcess(rules *chrome.Rules) {
 	kinds := map[uint32]kind{}
 	for pid, names := range t.processNames {
 		for _, n := range names {
-			switch n {
-			case "Ascend Hardware":
-				kinds[pid] = kKernel
-			case "CANN":
-				kinds[pid] = kRuntime
+			if k, ok := rules.Process(n); ok {
+				kinds[pid] = kindsOf[k]
 			}
 		}
 	}

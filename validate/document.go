@@ -32,6 +32,7 @@ const (
 type document struct {
 	t     *trace
 	found *collector
+	rules *chrome.Rules
 	size  int // of a chunk
 
 	p       parser
@@ -87,7 +88,7 @@ func (d *document) read(r io.Reader) error {
 	}()
 	for range workers {
 		go func() {
-			var p parser
+			p := parser{rules: d.rules}
 			for c := range work {
 				select {
 				case c.out = <-batches:
@@ -241,8 +242,12 @@ func (d *document) eventsEnd() {
 	}
 }
 
-// maxMembers bounds the text of members that is kept, bytes.
-const maxMembers = 4 << 20
+const (
+	// maxMembers bounds what is kept of members, bytes; memberBytes is what one takes
+	// beside its text.
+	maxMembers  = 4 << 20
+	memberBytes = 200
+)
 
 // member reads a member of the document, or its end.
 func (d *document) member(b []byte, i int, final bool) (int, status) {
@@ -303,7 +308,7 @@ func (d *document) member(b []byte, i int, final bool) (int, status) {
 	if d.keys.add(append([]byte(nil), key...)) {
 		d.found.at(rDuplicateKey, d.base+int64(i), "the document names %.60q twice", key)
 	}
-	if d.memory += end - v; d.memory <= maxMembers {
+	if d.memory += end - v + len(key) + memberBytes; d.memory <= maxMembers {
 		d.t.members[string(key)] = chrome.Value(append([]byte(nil), b[v:end]...))
 	}
 	d.comma = true

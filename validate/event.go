@@ -11,7 +11,8 @@ import (
 // parser reads events into a batch.
 type parser struct {
 	lexer
-	out *batch
+	out   *batch
+	rules *chrome.Rules
 
 	// final means that no text follows b.
 	final bool
@@ -345,7 +346,7 @@ func (p *parser) category(text []byte) uint16 {
 		id = 0
 	}
 	for int(id) >= len(p.out.kinds) {
-		p.out.kinds = append(p.out.kinds, kindOf(string(p.out.cats.text(uint32(len(p.out.kinds))))))
+		p.out.kinds = append(p.out.kinds, kindOf(string(p.out.cats.text(uint32(len(p.out.kinds)))), p.rules))
 	}
 	p.lastCat, p.lastCatID = append(p.lastCat[:0], text...), uint16(id)
 	return uint16(id)

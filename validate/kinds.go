@@ -1,6 +1,11 @@
 package validate
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/flagos-ai/flagos-trace/chrome"
+	"github.com/flagos-ai/flagos-trace/timeline"
+)
 
 // kind is what an event is, whatever its producer calls it.
 type kind uint8
@@ -26,35 +31,47 @@ const (
 	kCollective
 )
 
-// categories maps the categories that producers write, in lower case: Kineto's own
-// since 2021, and those of its forks for other devices.
-var categories = map[string]kind{
-	"kernel": kKernel, "mtia_ccp_events": kKernel, "hpu_op": kKernel,
-	"gpu_memcpy": kMemcpy, "memcpy": kMemcpy, "mlu_memcpy": kMemcpy, "gcu_memcpy": kMemcpy,
-	"gpu_memset": kMemset, "memset": kMemset, "mlu_memset": kMemset, "gcu_memset": kMemset,
-	"cuda_runtime": kRuntime, "runtime": kRuntime, "privateuse1_runtime": kRuntime, "musa_runtime": kRuntime,
-	"mlu_runtime": kRuntime, "xpu_runtime": kRuntime, "mtia_runtime": kRuntime, "glow_runtime": kRuntime, "gcu_runtime": kRuntime,
-	"cuda_driver": kDriver, "privateuse1_driver": kDriver, "musa_driver": kDriver, "xpu_driver": kDriver,
+// finer are the categories, in lower case, that say more than what an event is in a
+// timeline, or are none of a timeline's kinds. The others are chrome's rules.
+var finer = map[string]kind{
 	"cpu_op": kOperator, "operator": kOperator,
-	"user_annotation":     kAnnotation,
-	"gpu_user_annotation": kDeviceAnnotation, "mlu_user_annotation": kDeviceAnnotation,
-	"python_function": kPython,
-	"cuda_sync":       kSync, "xpu_sync": kSync,
-	"overhead":          kOverhead,
+	"user_annotation":   kAnnotation,
+	"python_function":   kPython,
 	"cpu_instant_event": kInstant,
-	"trace":             kWindow,
-	"collective_comm":   kCollective,
-	"ac2g":              kFlowDevice, "async_gpu": kFlowDevice, "async_cpu_to_gpu": kFlowDevice, "async": kFlowDevice,
-	"hosttodevice": kFlowDevice, "async_npu": kFlowDevice,
+	"enqueue":           kOther, "dequeue": kOther, // of torch_npu's queue, no operators
+	"trace":           kWindow,
+	"collective_comm": kCollective,
+	"hosttodevice":    kFlowDevice, "async_npu": kFlowDevice,
 	"fwdbwd": kFlowBackward, "forward_backward": kFlowBackward,
 	"async_task_queue": kFlowOther,
 }
 
-func kindOf(category string) kind {
-	if k, ok := categories[category]; ok {
-		return k
+// kindsOf are the kinds of a timeline's.
+var kindsOf = map[timeline.Kind]kind{
+	timeline.Kernel: kKernel, timeline.Memcpy: kMemcpy, timeline.MemcpyPeer: kMemcpy, timeline.Memset: kMemset,
+	timeline.Runtime: kRuntime, timeline.Driver: kDriver, timeline.Sync: kSync, timeline.Overhead: kOverhead,
+	timeline.DeviceAnnotation: kDeviceAnnotation, timeline.Host: kOperator,
+}
+
+// kindOf says what an event of a category is, in any case.
+func kindOf(category string, rules *chrome.Rules) kind {
+	lower := strings.ToLower(category)
+	for _, c := range []string{category, lower} {
+		k, known := rules.Kind(c)
+		if known && k != timeline.Host {
+			return kindsOf[k]
+		}
+		if k, ok := finer[lower]; ok {
+			return k
+		}
+		if known {
+			return kOperator
+		}
+		if rules.IsDeviceFlow(c) {
+			return kFlowDevice
+		}
 	}
-	return categories[strings.ToLower(category)]
+	return kOther
 }
 
 // onDevice says whether a span of this kind is work of a device.
@@ -68,7 +85,8 @@ type nameFlag uint16
 const (
 	nMangled nameFlag = 1 << iota
 	nPlaceholder
-	nLaunch // launches one kernel
+	nLaunch   // launches one kernel
+	nLaunchEx // launches it with attributes
 	nGraphLaunch
 	nCaptureBegin
 	nCaptureEnd
@@ -96,6 +114,9 @@ func flagsOf(name string) (f nameFlag) {
 		strings.HasSuffix(api, "LaunchCooperativeKernel"), api == "hipExtLaunchKernel", api == "hipExtModuleLaunchKernel":
 		if !strings.Contains(api, "::") && !strings.Contains(api, " ") {
 			f |= nLaunch
+			if strings.HasSuffix(api, "KernelExC") || strings.HasSuffix(api, "KernelEx") {
+				f |= nLaunchEx
+			}
 		}
 	case strings.HasSuffix(api, "GraphLaunch"):
 		f |= nGraphLaunch

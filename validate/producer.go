@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/flagos-ai/flagos-trace/chrome"
+	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
 // Family is what wrote a trace, as far as rules differ.
@@ -93,7 +94,7 @@ func (t *trace) recognize() Producer {
 		kDriver:  bit(aCorrelation) | bit(aCbid),
 	}
 	switch {
-	case has("flagosTrace"):
+	case has("flagosTrace") && !t.repairedByUs():
 		// Figures are left out where they are not known.
 		own := map[kind]uint64{}
 		for k, m := range cuda {
@@ -132,19 +133,35 @@ func (t *trace) recognize() Producer {
 }
 
 // kinetoSince dates a Kineto document by what it has. Source: the changes of
-// Kineto's output by date, and the torch release that had each first.
+// Kineto's output. Which Kineto a torch has is told by torch alone, and the document
+// does not say it, so that no release is named.
 func (t *trace) kinetoSince() string {
 	_, base := t.members["baseTimeNanoseconds"]
+	if chrome.Lookup(t.repaired(), timeline.RepairedAbsoluteTimes) != nil {
+		base = false // it was not there before the repair
+	}
 	_, host := t.members["host_name"]
 	switch {
 	case host && base && t.members["cuda_runtime_version"] != nil:
-		return "torch 2.12 (host_name, March 2026)"
+		return "Kineto of March 2026 (host_name)"
 	case base:
-		return "torch 2.4 (baseTimeNanoseconds, May 2024)"
+		return "Kineto of May 2024 (baseTimeNanoseconds)"
 	case t.fraction:
-		return "torch 2.3 (times with decimals, March 2024)"
+		return "Kineto of March 2024 (times with decimals)"
 	}
 	return ""
+}
+
+// repaired is what a repair of this project counted in the document.
+func (t *trace) repaired() chrome.Value {
+	return chrome.Lookup(t.member(chrome.KeyCompleteness), "repaired")
+}
+
+// repairedByUs says whether the document's record is that of a repair only: of
+// another producer's trace.
+func (t *trace) repairedByUs() bool {
+	own := t.member(chrome.KeyCompleteness)
+	return chrome.Lookup(own, "repaired_by") != nil && chrome.Lookup(own, "tool") == nil
 }
 
 func (t *trace) hasCategory(name string) bool {

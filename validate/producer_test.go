@@ -14,6 +14,8 @@ func TestProducers(t *testing.T) {
 		want Family
 	}{
 		{of(`"flagosTrace": {"verdict": "complete"}, `, call("cuda_runtime", "cudaMalloc")), Flagos},
+		{of(`"flagosTrace": {"repaired": {"unclosed": 1}, "repaired_by": "flagos-trace 1"}, `, call("cuda_runtime", "cudaMalloc")), CUDA},
+		{of(`"flagosTrace": {"tool": "flagos-trace 1", "repaired_by": "flagos-trace 1"}, `, call("cuda_runtime", "cudaMalloc")), Flagos},
 		{of("", call("cuda_runtime", "cudaMalloc")), CUDA},
 		{of("", call("Runtime", "cudaMalloc")), CUDA},
 		{of(`"roctracer_version": 4.1, `, call("cuda_runtime", "hipMalloc")), ROCm},
@@ -31,6 +33,28 @@ func TestProducers(t *testing.T) {
 	} {
 		if got := run(t, c.text, Options{}).Producer; got.Family != c.want || got.Name == "" {
 			t.Errorf("%s: %+v, want %s", c.text, got, c.want)
+		}
+	}
+	// What a repair added does not date the producer.
+	const base = `"baseTimeNanoseconds": 1688296932000000000, `
+	for _, c := range []struct{ members, since string }{
+		{base, "Kineto of May 2024 (baseTimeNanoseconds)"},
+		{base + `"flagosTrace": {"repaired": {"absolute_times": 1}, "repaired_by": "flagos-trace 1"}, `, "Kineto of March 2024 (times with decimals)"},
+		{base + `"flagosTrace": {"repaired": {"unclosed": 1}, "repaired_by": "flagos-trace 1"}, `, "Kineto of May 2024 (baseTimeNanoseconds)"},
+	} {
+		if got := run(t, of(c.members, call("cuda_runtime", "cudaMalloc")), Options{}).Producer; got.Since != c.since {
+			t.Errorf("%s: since %q, want %q", c.members, got.Since, c.since)
+		}
+	}
+}
+
+// TestSubRows: the tid of a sub-row is that of its stream and a multiple of
+// ten million.
+func TestSubRows(t *testing.T) {
+	for tid, want := range map[string]int{"7": 0, "10000007": 0, "20000007": 0, "8": 1, "10000008": 1, "1000007": 1} {
+		text := `{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": ` + tid + `, "ts": 1.5, "dur": 1, "args": {"device": 0, "stream": 7}}]}`
+		if n := len(run(t, text, Options{Only: []string{"arg-row"}}).Findings); n != want {
+			t.Errorf("stream 7 on row %s: %d findings, want %d", tid, n, want)
 		}
 	}
 }

@@ -95,6 +95,7 @@ const (
 	rEndOrder
 
 	rOverlapDevice
+	rOverlapConcurrent
 	rOverlapHost
 	rOverlapAnnotation
 	rDuplicateEvent

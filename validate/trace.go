@@ -41,6 +41,7 @@ type trace struct {
 	array        bool
 
 	members  map[string]chrome.Value // small ones only
+	merged   map[int64]int64         // pids, by checkDevices; see mergedPIDs
 	gpus     map[int64]*gpu
 	producer Producer
 
@@ -57,8 +58,9 @@ type trace struct {
 	pointsOf   []uint32 // arrows' ends, by row
 	begins     bool     // there are B or E
 
-	joins      *joins // by checkJoins
-	syncsApart bool   // by checkSyncs: no synchronization of a stream is on a row with kernels
+	joins      *joins        // by checkJoins
+	overlaps   []overlapping // on device rows; by checkRows
+	syncsApart bool          // by checkSyncs: no synchronization of a stream is on a row with kernels
 
 	nameMap, catMap, rowMap []uint32 // scratch of commit
 }

@@ -1,10 +1,13 @@
 package validate
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
 
+	"github.com/flagos-ai/flagos-trace/chrome"
+	"github.com/flagos-ai/flagos-trace/internal/unpack"
 	"github.com/flagos-ai/flagos-trace/occupancy"
 )
 
@@ -18,6 +21,10 @@ type Options struct {
 	Only []string // ids of the rules to check; nil: all
 	Not  []string // ids of rules to leave out
 	Max  int      // findings kept of each rule; all are counted. 0: DefaultMax
+
+	// Rules say what further categories, arrows and processes are; nil:
+	// chrome.DefaultRules.
+	Rules *chrome.Rules
 
 	chunk int // bytes read at a time, for tests
 }
@@ -94,14 +101,18 @@ func Run(r io.Reader, opt Options) (*Report, error) {
 	if limit <= 0 {
 		limit = DefaultMax
 	}
-	text, closeText, err := decompress(r)
+	text, err := unpack.New(r)
 	if err != nil {
 		return nil, err
 	}
-	defer closeText()
+	defer text.Close()
+	if opt.Rules == nil {
+		opt.Rules = chrome.DefaultRules()
+	}
 	t := newTrace()
 	c := &collector{t: t, max: limit}
-	d := &document{t: t, found: c, size: chunkSize}
+	d := &document{t: t, found: c, size: chunkSize, rules: opt.Rules}
+	d.p.rules = opt.Rules
 	if opt.chunk > 0 {
 		d.size = opt.chunk
 	}
@@ -110,12 +121,12 @@ func Run(r io.Reader, opt Options) (*Report, error) {
 	case err == nil:
 	case t.events == 0:
 		return nil, err
-	case isCut(err):
+	case errors.Is(err, unpack.ErrDamaged):
 		err = nil // the finding says so
 	default:
 		return nil, err
 	}
-	t.classify()
+	t.classify(opt.Rules)
 	t.readGPUs()
 	t.producer = t.recognize()
 	check(t, c)
@@ -154,4 +165,5 @@ func check(t *trace, c *collector) {
 	checkSyncs(t, c)
 	checkLoss(t, c)
 	wg.Wait()
+	checkOverlaps(t, c)
 }

@@ -195,7 +195,7 @@ type wrongCase struct {
 }
 
 func TestEveryRule(t *testing.T) {
-	tried := map[string]bool{"json-unclosed": true} // see TestForms
+	tried := map[string]bool{"json-unclosed": true, "overlap-concurrent": true} // see TestForms, TestOverlaps
 	for _, c := range breaks {
 		tried[c.rule] = true
 		t.Run(c.rule, func(t *testing.T) {
