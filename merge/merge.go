@@ -1,42 +1,65 @@
 package merge
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
+	"github.com/flagos-ai/flagos-trace/chrome"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
-// ErrNothing is returned if there is no trace to merge.
-var ErrNothing = errors.New("nothing to merge")
+// Errors of this package.
+var (
+	// ErrNothing is returned if there is no trace to merge.
+	ErrNothing = errors.New("nothing to merge")
+	// ErrIDs: the ids of the parts are too large to be kept apart.
+	ErrIDs = errors.New("ids cannot be kept apart")
+)
 
 // Part is one trace with the name its rows are labelled by.
 type Part struct {
 	Trace *timeline.Trace
 	// Label tells the process from the others: "rank 0". Empty stands for none.
 	Label string
+	// File is where the trace came from, for the record of the merge.
+	File string
+	// Clock says how the part's times are moved; nil: not at all, and nobody looked.
+	Clock *timeline.Alignment
 }
 
-// Numbers of what shows as a process. Kineto sorts devices behind host processes
-// from sortDevices on and the overhead behind those.
-const (
-	sortDevices  = 5_000_000
-	sortOverhead = 0x100000A
-	overheadPID  = -1
-)
-
-// Traces merges the parts in their order.
+// Traces merges the parts in their order. If any of them was read from a document,
+// the result is one too, with the arguments of all as they stood; recorded parts
+// are then taken as the document that they would be written as.
+//
+// Errors wrap ErrNothing or ErrIDs.
 func Traces(parts []Part) (*timeline.Trace, error) {
 	if len(parts) == 0 {
 		return nil, ErrNothing
 	}
 	m := merger{
-		t:    &timeline.Trace{Groups: []timeline.Group{}, Window: timeline.Window{Start: math.MaxInt64, End: math.MinInt64}},
-		used: map[int64]bool{},
+		t:     &timeline.Trace{Groups: []timeline.Group{}, Window: timeline.Window{Start: math.MaxInt64, End: math.MinInt64}},
+		used:  map[int64]bool{},
+		hosts: map[int64]bool{},
+		texts: map[string]bool{},
+		hints: map[int64]int64{},
+	}
+	source := slices.ContainsFunc(parts, func(p Part) bool { return p.Trace.Source != nil })
+	if source {
+		m.t.Source = &timeline.Source{}
+		parts = slices.Clone(parts)
+		for i := range parts {
+			if parts[i].Trace.Source == nil {
+				t, err := document(parts[i].Trace)
+				if err != nil {
+					return nil, fmt.Errorf("part %d (%s): %w", i, parts[i].Label, err)
+				}
+				parts[i].Trace = t
+			}
+		}
 	}
 	// The numbers of the host processes are kept wherever they differ.
 	for _, p := range parts {
@@ -44,86 +67,162 @@ func Traces(parts []Part) (*timeline.Trace, error) {
 			m.used[pid] = true
 		}
 	}
-	host := map[int64]bool{}
-	for _, p := range parts {
-		m.part(p, host)
+	for i, p := range parts {
+		if err := m.part(p); err != nil {
+			return nil, fmt.Errorf("part %d (%s): %w", i, p.Label, err)
+		}
+	}
+	if m.t.Window.Start > m.t.Window.End {
+		m.t.Window = timeline.Window{}
 	}
 	m.completeness(parts)
-	slices.SortStableFunc(m.t.Groups, func(a, b timeline.Group) int { return cmp.Compare(a.SortIndex, b.SortIndex) })
+	m.members(parts)
+	if source {
+		m.t.Window = chrome.RecordedWindow(m.t)
+		m.base(parts)
+	} else {
+		slices.SortStableFunc(m.t.Groups, func(a, b timeline.Group) int { return cmp.Compare(a.SortIndex, b.SortIndex) })
+	}
 	return m.t, nil
+}
+
+// document makes of a recorded trace the one that its document would be read as.
+func document(t *timeline.Trace) (*timeline.Trace, error) {
+	var b bytes.Buffer
+	if err := chrome.Write(&b, t, chrome.Options{}); err != nil {
+		return nil, err
+	}
+	d, err := chrome.Read(&b, chrome.ReadOptions{})
+	if err != nil {
+		return nil, err
+	}
+	d.Trace.Process = t.Process
+	return d.Trace, nil
 }
 
 type merger struct {
 	t     *timeline.Trace
-	used  map[int64]bool // numbers that show as a process already
-	next  uint64         // correlation ids and flow ids below are taken
-	flows uint64
+	infos []Info
 	done  int // parts done
+
+	// What shows as a process already, by number and by text, and which of the
+	// numbers are those of host processes.
+	used, hosts map[int64]bool
+	texts       map[string]bool
+	hints       map[int64]int64 // below these, no number is free for the one wanted
+
+	correlations, arrows, others taken // ids
 }
 
-// free returns a number for a group: the wanted one, or the next farther from
-// zero that is free.
-func (m *merger) free(want int64) int64 {
-	step := int64(1)
-	if want < 0 {
-		step = -1
-	}
-	for m.used[want] {
-		want += step
-	}
-	m.used[want] = true
-	return want
+// copying is what of a part became what of the merged trace.
+type copying struct {
+	from                            *timeline.Trace
+	strings, rows, places, launches []uint32
+	ids                             renumbering
+	info                            *Info
 }
 
 // part adds one trace.
-func (m *merger) part(p Part, hosts map[int64]bool) {
+func (m *merger) part(p Part) error {
 	from, t := p.Trace, m.t
-	strings := make([]uint32, from.Strings.Len())
-	for i := range strings {
-		strings[i] = t.Strings.ID(from.Strings.At(uint32(i)))
+	ids, err := m.renumber(from)
+	if err != nil {
+		return err
 	}
-	rows := m.rows(p, hosts)
-	places := make([]uint32, len(from.Places))
+	info := Info{
+		Label: p.Label, File: p.File, Clock: p.Clock, Process: from.Process,
+		Correlation: ids.correlation, Flow: ids.flow, Other: ids.other, Suffix: ids.suffix,
+	}
+	if from.Source != nil {
+		s := from.Source
+		info.Base, info.HasBase, info.Array, info.Whole = s.Base, s.HasBase, s.Array, s.Whole
+		t.Source.Whole = s.Whole && (t.Source.Whole || m.done == 0)
+	}
+	c := copying{from: from, ids: ids, info: &info}
+	c.strings = make([]uint32, from.Strings.Len())
+	for i := range c.strings {
+		c.strings[i] = t.Strings.ID(from.Strings.At(uint32(i)))
+	}
+	if from.Source != nil {
+		m.sourceRows(p, &c)
+	} else {
+		m.rows(p, &c)
+	}
+	c.places = make([]uint32, len(from.Places))
 	for i, pl := range from.Places {
-		places[i] = t.Place(pl)
+		c.places[i] = t.Place(pl)
 	}
-	launches := make([]uint32, len(from.Launches))
+	c.launches = make([]uint32, len(from.Launches))
 	for i, l := range from.Launches {
-		launches[i] = t.Launch(l)
+		c.launches[i] = t.Launch(l)
 	}
-	top := m.next
-	for i := range uint32(from.Events.Len()) {
-		e := *from.Events.At(i)
-		if e.Correlation != 0 {
-			top = max(top, m.next+e.Correlation)
-			e.Correlation += m.next
-		}
-		e.Name, e.Category, e.Row = strings[e.Name], strings[e.Category], rows[e.Row]
-		if int(e.Place) < len(places) {
-			e.Place = places[e.Place]
-		}
-		e.Detail = m.detail(from, &e, launches)
-		t.Events.Add(e)
+	if from.Source != nil {
+		m.sourceEvents(p, &c)
+	} else {
+		m.events(p, &c)
 	}
-	flows := m.flows
-	for _, f := range from.Flows {
-		flows = max(flows, m.flows+f.ID)
-		f.ID, f.Row, f.Name = f.ID+m.flows, rows[f.Row], strings[f.Name]
-		t.Flows = append(t.Flows, f)
+	if w := from.Window; w != (timeline.Window{}) {
+		t.Window.Start, t.Window.End = min(t.Window.Start, p.Clock.Map(w.Start)), max(t.Window.End, p.Clock.Map(w.End))
 	}
-	m.next, m.flows = top, flows
-	m.metadata(from)
-	t.Window.Start, t.Window.End = min(t.Window.Start, from.Window.Start), max(t.Window.End, from.Window.End)
+	m.devices(from)
+	m.infos = append(m.infos, info)
 	m.done++
+	return nil
 }
 
-// detail copies what an event has beyond the common.
-func (m *merger) detail(from *timeline.Trace, e *timeline.Event, launches []uint32) uint32 {
+// events copies the events and the arrows of a recorded trace.
+func (m *merger) events(p Part, c *copying) {
+	from, t := c.from, m.t
+	for i := range uint32(from.Events.Len()) {
+		e := m.event(p, c, i)
+		e.Detail = m.detail(c, &e, 0, 0)
+		t.Events.Add(e)
+	}
+	for _, f := range from.Flows {
+		f.ID += c.ids.flow
+		t.Flows = append(t.Flows, m.flow(p, c, f))
+	}
+}
+
+// event is event i of a part with what is common to all kinds of events.
+func (m *merger) event(p Part, c *copying, i uint32) timeline.Event {
+	e := *c.from.Events.At(i)
+	if e.Correlation != 0 {
+		e.Correlation += c.ids.correlation
+	}
+	e.Name, e.Category, e.Row = c.strings[e.Name], c.strings[e.Category], c.rows[e.Row]
+	if int(e.Place) < len(c.places) {
+		e.Place = c.places[e.Place]
+	}
+	if p.Clock != nil {
+		e.Start, e.End = p.Clock.Map(e.Start), p.Clock.Map(e.End)
+	}
+	return e
+}
+
+// flow is an end of an arrow of a part, but for its id.
+func (m *merger) flow(p Part, c *copying, f timeline.FlowPoint) timeline.FlowPoint {
+	f.Row, f.Name, f.TS = c.rows[f.Row], c.strings[f.Name], p.Clock.Map(f.TS)
+	if f.Category != timeline.NoCategory {
+		f.Category = c.strings[f.Category]
+	}
+	return f
+}
+
+// detail copies what an event has beyond the common. was and is are the index of
+// its raw arguments, in a trace that was read, before and now.
+func (m *merger) detail(c *copying, e *timeline.Event, was, is uint32) uint32 {
+	from := c.from
+	args := func(i uint32) uint32 {
+		if i == was {
+			return is
+		}
+		return m.t.Args.Add(from.Args.At(i))
+	}
 	switch e.Kind {
 	case timeline.Kernel:
 		d := *from.Kernels.At(e.Detail)
-		d.Launch = launches[d.Launch]
-		d.Collective = m.t.Args.Add(from.Args.At(d.Collective))
+		d.Launch, d.Collective = c.launches[d.Launch], args(d.Collective)
 		return m.t.Kernels.Add(d)
 	case timeline.Memcpy, timeline.MemcpyPeer, timeline.Memset:
 		return m.t.Copies.Add(*from.Copies.At(e.Detail))
@@ -132,153 +231,19 @@ func (m *merger) detail(from *timeline.Trace, e *timeline.Event, launches []uint
 	case timeline.Sync:
 		d := *from.Syncs.At(e.Detail)
 		if d.SourceCorrelation != 0 {
-			d.SourceCorrelation += m.next
+			d.SourceCorrelation += c.ids.correlation
 		}
 		return m.t.Syncs.Add(d)
 	case timeline.Host, timeline.Other:
-		return m.t.Args.Add(from.Args.At(e.Detail))
+		return args(e.Detail)
 	}
 	return 0
 }
 
-// rows adds a trace's rows under numbers of their own and names their groups.
-func (m *merger) rows(p Part, hosts map[int64]bool) []uint32 {
-	from := p.Trace
-	ids := make([]uint32, len(from.Rows))
-	type owner struct {
-		pid  int64
-		host bool // a host process, else a device or the overhead
-	}
-	numbers := map[owner]int64{}
-	for i, r := range from.Rows {
-		host := r.Kind == timeline.RowThread || r.Kind == timeline.RowOther && r.PIDText == ""
-		o := owner{r.PID, host}
-		n, ok := numbers[o]
-		if !ok && r.PIDText == "" {
-			n = m.number(p, r, host, hosts)
-			numbers[o] = n
-		}
-		r.PID = n
-		ids[i] = m.t.Row(r)
-	}
-	return ids
-}
+// CollectiveArrow is the name of the arrows between the ranks of a collective, which
+// no part has of its own.
+const CollectiveArrow = "collective"
 
-// number chooses what a process, a device or an overhead of a part is shown as.
-func (m *merger) number(p Part, r timeline.Row, host bool, hosts map[int64]bool) int64 {
-	g := timeline.Group{Name: p.Trace.Process.Name, SortIndex: int64(m.done) * 100}
-	switch {
-	case host && !hosts[r.PID]:
-		hosts[r.PID], m.used[r.PID] = true, true
-		g.PID, g.Label = r.PID, p.label("CPU")
-	case host: // another host's process with the same number
-		g.PID, g.Label = m.free(r.PID+1_000_000_000), p.label("CPU")
-	case r.Kind == timeline.RowOverhead:
-		g.PID, g.Name, g.Label = m.free(overheadPID), "CUPTI Overhead", p.label("")
-		g.SortIndex += sortOverhead
-	default:
-		g.PID, g.Label = m.free(r.PID), p.label(fmt.Sprintf("GPU %d", r.PID))
-		g.SortIndex += sortDevices + r.PID
-	}
-	m.t.Groups = append(m.t.Groups, g)
-	return g.PID
-}
-
-// label joins what is known of a part: its own label, what it is, the process.
-func (p Part) label(what string) string {
-	var words []string
-	for _, w := range []string{p.Label, what} {
-		if w != "" {
-			words = append(words, w)
-		}
-	}
-	at := ""
-	if pr := p.Trace.Process; pr.PID != 0 {
-		at = fmt.Sprintf("pid %d", pr.PID)
-		if pr.Host != "" {
-			at = pr.Host + " " + at
-		}
-	}
-	if at != "" {
-		words = append(words, "("+at+")")
-	}
-	return strings.Join(words, " ")
-}
-
-// metadata keeps the top-level entries on which all parts agree; a rank's own
-// distributedInfo is not one of them.
-func (m *merger) metadata(from *timeline.Trace) {
-	t := m.t
-	if m.done == 0 {
-		t.Metadata = slices.Clone(from.Metadata)
-	} else {
-		t.Metadata = slices.DeleteFunc(t.Metadata, func(p timeline.Property) bool {
-			for _, q := range from.Metadata {
-				if p.Key == q.Key && string(p.Raw) == string(q.Raw) {
-					return false
-				}
-			}
-			return true
-		})
-	}
-	for _, d := range from.Devices {
-		known := slices.IndexFunc(t.Devices, func(o timeline.Device) bool { return o.ID == d.ID })
-		if known < 0 {
-			t.Devices = append(t.Devices, timeline.Device{ID: d.ID, Name: d.Name, Properties: slices.Clone(d.Properties)})
-			continue
-		}
-		// Where two processes' device 0 differ, only what they share is true.
-		o := &t.Devices[known]
-		if o.Name != d.Name {
-			o.Name = ""
-		}
-		o.Properties = slices.DeleteFunc(o.Properties, func(p timeline.DeviceProperty) bool {
-			v, ok := d.Property(p.Key)
-			return !ok || v != p.Value
-		})
-	}
-}
-
-// completeness keeps each part's record; the verdict is the worst of them.
-func (m *merger) completeness(parts []Part) {
-	var c timeline.Completeness
-	worst := timeline.Complete
-	known := false
-	for _, p := range parts {
-		pc := p.Trace.Completeness
-		if pc == nil {
-			worst = worse(worst, timeline.Unknown)
-			continue
-		}
-		known = true
-		c.Tool = pc.Tool
-		worst = worse(worst, pc.Verdict)
-		c.Processes = append(c.Processes, timeline.ProcessCompleteness{
-			PID: p.Trace.Process.PID, Host: p.Trace.Process.Host, Label: p.Label, Completeness: pc,
-		})
-		c.Received, c.Written = add(c.Received, pc.Received), add(c.Written, pc.Written)
-		c.Dropped = add(c.Dropped, pc.Dropped)
-	}
-	if known {
-		c.Verdict = worst
-		m.t.Completeness = &c
-	}
-}
-
-func worse(a, b timeline.Verdict) timeline.Verdict {
-	order := []timeline.Verdict{timeline.Complete, timeline.Unknown, timeline.Incomplete}
-	if slices.Index(order, b) > slices.Index(order, a) {
-		return b
-	}
-	return a
-}
-
-func add(to, from map[string]uint64) map[string]uint64 {
-	for k, n := range from {
-		if to == nil {
-			to = map[string]uint64{}
-		}
-		to[k] += n
-	}
-	return to
-}
+// EndCategory is the category of instants that say when a rank died; no part has
+// them of its own.
+const EndCategory = "rank_end"

@@ -68,7 +68,7 @@ func write(t *testing.T, tr *timeline.Trace) written {
 
 func TestMerge(t *testing.T) {
 	a, b, c := process(100, "one", 5000), process(101, "one", 5500), process(100, "two", 4000)
-	merged, err := Traces([]Part{{a, "rank 0"}, {b, "rank 1"}, {c, "rank 2"}})
+	merged, err := Traces([]Part{{Trace: a, Label: "rank 0"}, {Trace: b, Label: "rank 1"}, {Trace: c, Label: "rank 2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestWorstVerdictCounts(t *testing.T) {
 	for _, x := range []struct {
 		parts []Part
 		want  timeline.Verdict
-	}{{[]Part{{a, ""}, {c, ""}}, timeline.Unknown}, {[]Part{{a, ""}, {b, ""}, {c, ""}}, timeline.Incomplete}} {
+	}{{[]Part{{Trace: a, Label: ""}, {Trace: c, Label: ""}}, timeline.Unknown}, {[]Part{{Trace: a, Label: ""}, {Trace: b, Label: ""}, {Trace: c, Label: ""}}, timeline.Incomplete}} {
 		m, err := Traces(x.parts)
 		if err != nil || m.Completeness.Verdict != x.want {
 			t.Errorf("%v, %v, want %s", m.Completeness, err, x.want)
@@ -163,7 +163,7 @@ func TestDevicesThatDiffer(t *testing.T) {
 	a, b := process(1, "h", 0), process(2, "i", 0)
 	b.Devices[0].Name = "other"
 	b.Devices[0].Properties = []timeline.DeviceProperty{{Key: "numSms", Value: 8}}
-	m, err := Traces([]Part{{a, ""}, {b, ""}})
+	m, err := Traces([]Part{{Trace: a, Label: ""}, {Trace: b, Label: ""}})
 	if err != nil || len(m.Devices) != 1 || m.Devices[0].Name != "" || len(m.Devices[0].Properties) != 0 {
 		t.Errorf("%+v, %v", m.Devices, err)
 	}

@@ -36,29 +36,9 @@ Exit status:
 	}
 	var member string
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o := chrome.ReadOptions{}
-		if rules != "" {
-			var err error
-			if o.Rules, err = chrome.LoadRules(rules); err != nil {
-				return fail(err)
-			}
-		}
-		var doc *chrome.Document
-		err := chrome.ReadEach(args[0], o, func(d *chrome.Document) error {
-			if member != "" && d.Name != args[0]+"/"+member {
-				return nil
-			}
-			if doc != nil {
-				return fmt.Errorf("%s holds more than one trace: name one with --member, such as %q", args[0], d.Name[len(args[0])+1:])
-			}
-			doc = d
-			return nil
-		})
+		doc, err := readOne(args[0], member, rules)
 		if err != nil {
 			return fail(err)
-		}
-		if doc == nil {
-			return fail(fmt.Errorf("%s holds no trace %q", args[0], member))
 		}
 		stats, err := chrome.WriteFile(orStdout(output), doc.Trace, chrome.Options{})
 		if err != nil || quiet {
@@ -88,4 +68,31 @@ Exit status:
 	f.BoolVarP(&quiet, "quiet", "q", false, "do not tell what was found")
 	cmd.MarkFlagRequired("output")
 	return cmd
+}
+
+// readOne reads the one trace of a file, or the one of that name in an archive, with
+// the names of a rules file where one is given.
+func readOne(path, member, rules string) (*chrome.Document, error) {
+	o := chrome.ReadOptions{}
+	if rules != "" {
+		var err error
+		if o.Rules, err = chrome.LoadRules(rules); err != nil {
+			return nil, err
+		}
+	}
+	var doc *chrome.Document
+	err := chrome.ReadEach(path, o, func(d *chrome.Document) error {
+		if member != "" && d.Name != path+"/"+member {
+			return nil
+		}
+		if doc != nil {
+			return fmt.Errorf("%s holds more than one trace: name one with --member, such as %q", path, d.Name[len(path)+1:])
+		}
+		doc = d
+		return nil
+	})
+	if err == nil && doc == nil {
+		err = fmt.Errorf("%s holds no trace %q", path, member)
+	}
+	return doc, err
 }
