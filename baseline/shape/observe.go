@@ -1,0 +1,257 @@
+package shape
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/flagos-ai/flagos-trace/calltree"
+	"github.com/flagos-ai/flagos-trace/chrome"
+	"github.com/flagos-ai/flagos-trace/timeline"
+)
+
+// Observation is what Observe found in a trace: its shape, and what a comparison
+// of two traces needs beyond.
+type Observation struct {
+	Shape    Shape
+	Name     string // of the file
+	Producer chrome.Producer
+	Devices  []string
+	Events   int64
+	// Completeness is the trace's own record; nil without one. Lost are findings of
+	// reading after which something is missing.
+	Completeness *timeline.Completeness
+	Lost         []string
+	Measures     map[string]*Measure
+	// Arrows are the measures of arrows that do not run to device work, by kind.
+	Arrows map[string]*Measure
+	// Classes are the events by canonical category.
+	Classes map[string]*Class
+	// OperatorNS is the device time that belongs to operators themselves, by name.
+	OperatorNS map[string]int64
+	// KernelNS and DeviceNS are the time of all kernels, and of all device work, ns,
+	// overlaps counted twice.
+	KernelNS, DeviceNS int64
+	// Attribution is device time by operator, for those where the two ways differ.
+	Attribution []Attributable
+	// AttributedTo says for how many operators both ways could be compared, by name.
+	AttributedTo map[string]bool
+	// OperatorFirst is the first event of an operator, by name.
+	OperatorFirst map[string]uint32
+	// Longest is the longest Trace span; HasTrace whether there is one. Outside counts
+	// the spans that do not lie strictly in it.
+	Longest  timeline.Window
+	HasTrace bool
+	Outside  Measure
+	// FlowStarts, FlowFinishes and FlowBoth count, for Torch-FL's second assertion, the
+	// distinct ids of starts and of finishes of arrows to device work, and those that
+	// have both, whatever they stand on.
+	FlowStarts, FlowFinishes, FlowBoth int64
+
+	spots map[uint32]spot
+}
+
+// spot is what is kept of an event that a finding may point at. The trace itself is
+// not kept.
+type spot struct {
+	offset int64
+	name   string
+}
+
+// Attributable is the device time of one operator, found in two ways, ns.
+type Attributable struct {
+	Operator string
+	ByID     int64 // of the work whose External id names it
+	ByCall   int64 // of the work that API calls inside it started
+	Example  Example
+}
+
+// Class is the events of one category.
+type Class struct {
+	Name     string // canonical
+	N        int64
+	Names    int    // different names
+	NS       int64  // their lengths together
+	First    uint32 // event
+	Args     map[string]*ArgStat
+	Copied   []Copied
+	SameTime bool // all of them last equally long
+}
+
+// ArgStat is what one argument holds over the events of a category.
+type ArgStat struct {
+	N       int64 // events that have it
+	First   string
+	Varies  bool
+	Example uint32 // an event that has it
+}
+
+// Copied are two arguments that hold the same values in all events.
+type Copied struct {
+	A, B string
+	N    int64
+}
+
+// Offset is the byte offset in the text of an event that the observation names.
+func (o *Observation) Offset(event uint32) int64 {
+	if x, ok := o.spots[event]; ok {
+		return x.offset
+	}
+	return -1
+}
+
+// EventName is the name of an event that the observation names.
+func (o *Observation) EventName(event uint32) string { return o.spots[event].name }
+
+// Tree is the call tree of the trace.
+type Tree = calltree.Tree
+
+// Observe looks at a document that was read with its arguments. It takes a few
+// passes over the timeline's columns, and one over the text of the arguments.
+func Observe(d *chrome.Document) (*Observation, error) {
+	return ObserveTree(d, nil)
+}
+
+// ObserveTree is Observe where the call tree is there already; nil builds it.
+func ObserveTree(d *chrome.Document, tree *Tree) (*Observation, error) {
+	t := d.Trace
+	if t.Source == nil {
+		return nil, fmt.Errorf("baseline: %s: a shape is observed of a trace that was read from a file", d.Name)
+	}
+	o := &Observation{
+		Name: d.Name, Producer: d.Producer, Events: int64(t.Events.Len()), Completeness: t.Completeness, spots: map[uint32]spot{},
+		Measures: map[string]*Measure{}, Arrows: map[string]*Measure{}, Classes: map[string]*Class{}, OperatorNS: map[string]int64{},
+		OperatorFirst: map[string]uint32{}, AttributedTo: map[string]bool{},
+	}
+	for i := range t.Devices {
+		if n := t.Devices[i].Name; n != "" && !slices.Contains(o.Devices, n) {
+			o.Devices = append(o.Devices, n)
+		}
+	}
+	for rule, n := range d.FindingCounts {
+		switch rule {
+		case chrome.RuleTruncated, chrome.RuleCompressed, chrome.RuleLost:
+			o.Lost = append(o.Lost, fmt.Sprintf("%s: %d (%s)", d.Name, n, rule))
+		}
+	}
+	slices.Sort(o.Lost)
+	s := &scanner{o: o, t: t, tree: tree, rules: chrome.DefaultRules()}
+	s.run()
+	return o, nil
+}
+
+// scanner makes an observation.
+type scanner struct {
+	o     *Observation
+	t     *timeline.Trace
+	tree  *Tree
+	rules *chrome.Rules
+
+	classOf  []*class // by category string; nil: not seen yet
+	byKind   [timeline.NumKinds]*class
+	classes  []*class
+	marks    []nameMarks // by string
+	rowUsed  []bool      // by row: device work on it
+	shape    *Shape
+	numSMs   []int64 // by device ordinal, 0 unknown
+	warpSize []int64
+}
+
+func (s *scanner) run() {
+	t := s.t
+	s.shape = &s.o.Shape
+	*s.shape = Shape{Format: Format, Version: Version, Categories: map[string]*Category{}, Holds: map[string]Level{}}
+	s.classOf = make([]*class, t.Strings.Len())
+	s.marks = make([]nameMarks, t.Strings.Len())
+	s.rowUsed = make([]bool, len(t.Rows))
+	for i := range t.Devices {
+		d := &t.Devices[i]
+		if d.ID >= 1<<16 {
+			continue
+		}
+		for len(s.numSMs) <= int(d.ID) {
+			s.numSMs, s.warpSize = append(s.numSMs, 0), append(s.warpSize, 0)
+		}
+		s.numSMs[d.ID], _ = d.Property("numSms")
+		s.warpSize[d.ID], _ = d.Property("warpSize")
+	}
+	// The tree is not needed for what events say by themselves.
+	var built sync.WaitGroup
+	if s.tree == nil {
+		built.Go(func() { s.tree = calltree.New(t) })
+	}
+	s.events()
+	built.Wait()
+	s.joins()
+	s.operators()
+	s.flows()
+	s.rows()
+	s.metadata()
+	s.finish()
+}
+
+// measure returns a measure, made if it is new.
+func (s *scanner) measure(id string) *Measure {
+	m := s.o.Measures[id]
+	if m == nil {
+		m = &Measure{}
+		s.o.Measures[id] = m
+	}
+	return m
+}
+
+func (s *scanner) example(i uint32) Example {
+	return Example{Event: int64(i), Offset: s.t.Source.Events.At(i).Offset(), Name: s.t.Strings.At(s.t.Events.At(i).Name)}
+}
+
+// classIndex returns the class of an event.
+func (s *scanner) class(i uint32, e *timeline.Event) *class {
+	if e.Category != 0 {
+		if c := s.classOf[e.Category]; c != nil {
+			return c
+		}
+		spelled := s.t.Strings.At(e.Category)
+		c := s.named(Canonical(spelled))
+		if c.name != spelled && !slices.Contains(c.spellings, spelled) {
+			c.spellings = append(c.spellings, spelled)
+		}
+		s.classOf[e.Category] = c
+		return c
+	}
+	if c := s.byKind[e.Kind]; c != nil && e.Kind != timeline.Other && e.Kind != timeline.Host {
+		return c
+	}
+	name := canonical[e.Kind]
+	if name == "" {
+		return nil // no category, and no meaning: instants that mark the window, and the like
+	}
+	c := s.named(name)
+	s.byKind[e.Kind] = c
+	return c
+}
+
+func (s *scanner) named(name string) *class {
+	for _, c := range s.classes {
+		if c.name == name {
+			return c
+		}
+	}
+	c := newClass(name, s.t.Strings.Len())
+	s.classes = append(s.classes, c)
+	return c
+}
+
+// keep remembers what a finding about an event needs.
+func (s *scanner) keep(i uint32) {
+	s.o.spots[i] = spot{s.t.Source.Events.At(i).Offset(), s.t.Strings.At(s.t.Events.At(i).Name)}
+}
+
+// mark returns what a name says by itself.
+func (s *scanner) mark(name uint32) nameMarks {
+	m := s.marks[name]
+	if m == 0 {
+		m = marksOf(s.t.Strings.At(name))
+		s.marks[name] = m
+	}
+	return m
+}

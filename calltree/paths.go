@@ -1,0 +1,120 @@
+package calltree
+
+import (
+	"slices"
+	"strings"
+)
+
+// Path is the number of a place in the call tree: a label below a path.
+type Path int32
+
+// Top is the path of what has nothing above it.
+const Top Path = 0
+
+// Paths numbers call paths. Equal paths of several trees have one number. Its zero
+// value is not ready: use NewPaths.
+type Paths struct {
+	label  func(Class, string) string
+	labels map[string]int32
+	names  []string
+	paths  []pathEntry
+	ids    map[pathEntry]Path
+}
+
+type pathEntry struct {
+	parent Path
+	label  int32
+	class  Class
+}
+
+// NewPaths returns an empty set of paths. label says how a node of a class and name
+// shows in a path: "" leaves it out, so that what is inside it stands below what is
+// around it. It is asked once for each class and name of a tree.
+func NewPaths(label func(Class, string) string) *Paths {
+	return &Paths{
+		label: label, labels: map[string]int32{},
+		paths: []pathEntry{{parent: -1}}, ids: map[pathEntry]Path{},
+	}
+}
+
+// Add returns the path of every node of a tree: that of a node without a label is
+// the path of what is around it.
+func (p *Paths) Add(x *Tree) []Path {
+	of := make([]Path, x.Len())
+	type key struct {
+		name  uint32
+		class Class
+	}
+	known := map[key]int32{} // label + 1, 0 for none
+	for n := range Node(x.Len()) {
+		above := Top
+		if up := x.parent[n]; up != None {
+			above = of[up]
+		}
+		k := key{x.At(n).Name, x.class[n]}
+		l, ok := known[k]
+		if !ok {
+			if text := p.label(k.class, x.t.Strings.At(k.name)); text != "" {
+				l = p.labelID(text) + 1
+			}
+			known[k] = l
+		}
+		if l == 0 {
+			of[n] = above
+			continue
+		}
+		of[n] = p.child(pathEntry{above, l - 1, k.class})
+	}
+	return of
+}
+
+func (p *Paths) labelID(text string) int32 {
+	id, ok := p.labels[text]
+	if !ok {
+		id = int32(len(p.names))
+		p.names = append(p.names, text)
+		p.labels[text] = id
+	}
+	return id
+}
+
+func (p *Paths) child(e pathEntry) Path {
+	id, ok := p.ids[e]
+	if !ok {
+		id = Path(len(p.paths))
+		p.paths = append(p.paths, e)
+		p.ids[e] = id
+	}
+	return id
+}
+
+// Len returns the number of paths, Top included. A path has a greater number than
+// the one it is below.
+func (p *Paths) Len() int { return len(p.paths) }
+
+// Parent returns the path that another is right below, -1 for Top.
+func (p *Paths) Parent(id Path) Path { return p.paths[id].parent }
+
+// Label returns the last label of a path, "" for Top.
+func (p *Paths) Label(id Path) string {
+	if id == Top {
+		return ""
+	}
+	return p.names[p.paths[id].label]
+}
+
+// Class returns the class of the node that the last label stands for.
+func (p *Paths) Class(id Path) Class { return p.paths[id].class }
+
+// Labels returns the labels of a path from the top.
+func (p *Paths) Labels(id Path) []string {
+	var all []string
+	for ; id > Top; id = p.paths[id].parent {
+		all = append(all, p.Label(id))
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// String returns a path as text.
+func (p *Paths) String(id Path) string { return strings.Join(p.Labels(id), " > ") }
