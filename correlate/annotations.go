@@ -51,7 +51,7 @@ func (b *Builder) annotatedWork() map[spanKey]*timeline.Event {
 	spans := map[spanKey]*timeline.Event{}
 	for i := b.first; i < uint32(b.t.Events.Len()); i++ {
 		e := b.t.Events.At(i)
-		if !e.Kind.OnDevice() {
+		if !e.Kind.OnDevice() || b.t.HostTimed(e) {
 			continue
 		}
 		x := b.annotations.get(e.Correlation)

@@ -60,10 +60,13 @@ type Builder struct {
 	lastID      uint32
 	haveLaunch  bool
 	copyNames   map[copyKey]uint32
+	taskArgs    map[event.Task]uint32 // in Args
 	dropped     map[string]uint64
 	noted       map[string]uint64
 	markers     []marker
-	unlinked    map[string]uint64
+	// aroundLaunch are the calls that leaveOneID is for.
+	aroundLaunch []uint32
+	unlinked     map[string]uint64
 
 	// The host side; see hosts, bridge and countOperators.
 	sessions          []Session
@@ -80,7 +83,7 @@ type Builder struct {
 // New returns a builder that adds to t.
 func New(t *timeline.Trace) *Builder {
 	return &Builder{
-		t: t, first: uint32(t.Events.Len()), threads: map[thread]uint32{}, copyNames: map[copyKey]uint32{},
+		t: t, first: uint32(t.Events.Len()), threads: map[thread]uint32{}, copyNames: map[copyKey]uint32{}, taskArgs: map[event.Task]uint32{},
 		dropped: map[string]uint64{}, noted: map[string]uint64{}, hostNoted: map[string]uint64{}, unlinked: map[string]uint64{},
 	}
 }
@@ -104,7 +107,7 @@ func (b *Builder) Add(e *event.Event) {
 	case event.Kernel:
 		te.Detail = b.t.Kernels.Add(timeline.KernelDetail{
 			Launch: b.launch(&e.Launch), GraphID: e.GraphID, GraphNodeID: e.GraphNodeID, Queued: e.Queued,
-			Channel: e.Channel, ChannelType: e.ChannelType, Priority: e.Priority, Has: e.Has,
+			Channel: e.Channel, ChannelType: e.ChannelType, Priority: e.Priority, Has: e.Has, Collective: b.task(e),
 		})
 		te.Place = b.place(e)
 	case event.Memcpy, event.MemcpyPeer, event.Memset:
@@ -163,9 +166,11 @@ func (b *Builder) launch(l *event.Launch) uint32 {
 }
 
 func (b *Builder) place(e *event.Event) uint32 {
-	b.contexts.learn(e.Context, e.Device)
+	if e.Has&event.NoContext == 0 {
+		b.contexts.learn(e.Context, e.Device)
+	}
 	return b.t.Place(timeline.Place{
-		Device: e.Device, Context: e.Context, Stream: e.Stream, Has: e.Has & (event.HasDevice | event.HasStream),
+		Device: e.Device, Context: e.Context, Stream: e.Stream, Has: e.Has & (event.HasDevice | event.HasStream | event.NoContext),
 	})
 }
 
@@ -206,6 +211,7 @@ func (b *Builder) Finish(o Options) error {
 	b.joinSyncs()
 	b.copyCollectives()
 	b.assignRows()
+	b.leaveOneID()
 	b.closeWindow()
 	b.count()
 	return nil

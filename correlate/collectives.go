@@ -20,8 +20,19 @@ func (b *Builder) copyCollectives() {
 		e := b.t.Events.At(i)
 		if e.Kind == timeline.Kernel && e.Flags&timeline.HasExternal != 0 {
 			if op, ok := b.named(ops, e.External, e.Start); ok {
-				b.t.Kernels.At(e.Detail).Collective = args[op]
+				b.setCollective(e.Detail, args[op])
 			}
 		}
 	}
+}
+
+// setCollective gives a kernel arguments of its operation, behind those that the library
+// told of it.
+func (b *Builder) setCollective(detail, args uint32) {
+	k := b.t.Kernels.At(detail)
+	if k.Collective != 0 {
+		told := b.t.Args.At(k.Collective)
+		args = b.t.Args.Add(append(append(append([]byte{}, told...), ", "...), b.t.Args.At(args)...))
+	}
+	k.Collective = args
 }

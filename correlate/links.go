@@ -7,7 +7,7 @@ import (
 
 // indexCalls maps correlation ids to API calls: event index + 1. Where several
 // calls have one id only one counts, since two arrows must never leave under one
-// id: the outer one where they nest (a runtime call and the driver call inside
+// id: of those that start work, if there are any, the outer one where they nest (a runtime call and the driver call inside
 // it), else the latest that began before the work.
 func (b *Builder) indexCalls() *index[uint32] {
 	calls := new(index[uint32])
@@ -30,7 +30,9 @@ func (b *Builder) indexCalls() *index[uint32] {
 		work := b.firstWork(several)
 		for id, list := range several {
 			b.noted["correlation_of_several_calls"]++
-			calls.set(id, b.caller(list, work[id])+1)
+			best := b.caller(list, work[id])
+			calls.set(id, best+1)
+			b.around(list, best)
 		}
 	}
 	return calls
@@ -54,6 +56,7 @@ func (b *Builder) firstWork(ids map[uint64][]uint32) map[uint64]int64 {
 // caller chooses among calls of one correlation id the one that started work
 // which began at the given time.
 func (b *Builder) caller(calls []uint32, work int64) uint32 {
+	calls = b.starters(calls)
 	best := calls[0]
 	for _, i := range calls[1:] {
 		e, c := b.t.Events.At(best), b.t.Events.At(i)
@@ -66,6 +69,44 @@ func (b *Builder) caller(calls []uint32, work int64) uint32 {
 		}
 	}
 	return best
+}
+
+// around takes note of calls that have the id of a launch within them, or around them,
+// because the library gives it to all of these: one call of a kind is to have it in the
+// end, or whoever joins by ids has the device's work twice.
+func (b *Builder) around(calls []uint32, launch uint32) {
+	l := b.t.Events.At(launch)
+	for _, i := range calls {
+		e := b.t.Events.At(i)
+		if i != launch && e.Kind == l.Kind && b.t.Calls.At(e.Detail).Has&event.NoCallID != 0 {
+			b.aroundLaunch = append(b.aroundLaunch, i)
+		}
+	}
+}
+
+// leaveOneID takes the ids off those calls, once everything was joined by them.
+func (b *Builder) leaveOneID() {
+	for _, i := range b.aroundLaunch {
+		b.t.Events.At(i).Correlation = 0
+	}
+	if n := len(b.aroundLaunch); n > 0 {
+		b.noted["calls_around_a_launch"] = uint64(n)
+	}
+}
+
+// starters leaves of calls those that start work, by their names, if any do: libraries
+// may give one id to all calls that a launch is made of.
+func (b *Builder) starters(calls []uint32) []uint32 {
+	var list []uint32
+	for _, i := range calls {
+		if b.t.Calls.At(b.t.Events.At(i).Detail).Has&event.StartsWork != 0 {
+			list = append(list, i)
+		}
+	}
+	if len(list) == 0 {
+		return calls
+	}
+	return list
 }
 
 // link gives every event the External id of its correlation and marks the ends
@@ -84,7 +125,7 @@ func (b *Builder) link(calls *index[uint32]) {
 				e.Flags |= timeline.HasExternal
 			}
 		}
-		if e.Kind.IsAPI() && b.t.Calls.At(e.Detail).Has&event.StartsWork != 0 {
+		if e.Kind.IsAPI() && b.t.Calls.At(e.Detail).Has&event.StartsWork != 0 && calls.get(e.Correlation) == i+1 {
 			starters++
 		}
 		if !e.Kind.OnDevice() && e.Kind != timeline.Sync {
@@ -103,6 +144,11 @@ func (b *Builder) link(calls *index[uint32]) {
 		}
 		c.Flags |= timeline.FlowOut
 		e.Flags |= timeline.FlowIn
+		if e.Start < c.Start && e.End >= c.Start && b.t.HostTimed(e) {
+			// The library took the time before the call did: of one call, twice.
+			b.noted["copies_cut_to_their_call"]++
+			e.Start = c.Start
+		}
 		if e.Kind.OnDevice() && e.Start < c.Start {
 			b.noted["device_work_before_its_call"]++
 		}

@@ -140,7 +140,7 @@ func (b *Builder) launchedWork(calls *index[uint32]) []launched {
 	var list []launched
 	for i := b.first; i < uint32(b.t.Events.Len()); i++ {
 		e := at(i)
-		if !e.Kind.OnDevice() || e.Correlation == 0 {
+		if !e.Kind.OnDevice() || e.Correlation == 0 || b.t.HostTimed(e) {
 			continue
 		}
 		if call := calls.get(e.Correlation); call != 0 {

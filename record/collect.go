@@ -8,7 +8,12 @@ import (
 	"github.com/flagos-ai/flagos-trace/internal/version"
 	"github.com/flagos-ai/flagos-trace/timeline"
 	"github.com/flagos-ai/flagos-trace/tracer"
-	_ "github.com/flagos-ai/flagos-trace/tracer/cupti" // registers its decoder
+	_ "github.com/flagos-ai/flagos-trace/tracer/ascend" // registers its decoder, as the others do
+	_ "github.com/flagos-ai/flagos-trace/tracer/cupti"
+	_ "github.com/flagos-ai/flagos-trace/tracer/metax"
+	_ "github.com/flagos-ai/flagos-trace/tracer/musa"
+	_ "github.com/flagos-ai/flagos-trace/tracer/ppu"
+	_ "github.com/flagos-ai/flagos-trace/tracer/roctracer"
 )
 
 // maxDiagnoses bounds what one damaged file can say.

@@ -95,9 +95,12 @@ func isRealtime(s *spool.Clock) bool {
 // profiler, and replaced again, so each record is mapped by the clock that its
 // value belongs to: CLOCK_REALTIME if it can be nanoseconds since the epoch,
 // else the ticks that samples of the tracer's clock show, else the processor's
-// counter, which is what other profilers count in.
-func (c *clockSamples) choose(times *recordTimes) (clock correlate.Clock, about timeline.Clock, note string) {
-	about.StepNS = c.step()
+// counter, which is what other profilers count in. own says that the library has a
+// clock of its own, which is mapped by its readings whatever it looks like.
+func (c *clockSamples) choose(times *recordTimes, own bool) (clock correlate.Clock, about timeline.Clock, note string) {
+	if about.StepNS = c.step(); own {
+		return c.chooseOwn(about)
+	}
 	near, read := 0, 0
 	for i := range c.list {
 		s := &c.list[i]

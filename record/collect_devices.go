@@ -26,8 +26,12 @@ func devices(from []tracer.Device) []timeline.Device {
 }
 
 // versions are the metadata by which readers of Kineto's traces know the
-// library, the runtime and the driver. What is not known is left out.
+// library, the runtime and the driver. What is not known is left out, and other
+// vendors' libraries have no such keys.
 func versions(b tracer.BindingInfo) (list []timeline.Property) {
+	if v, ok := tracer.VendorOf(b.Tracer); ok && !v.Injects {
+		return nil
+	}
 	for _, v := range []struct {
 		key string
 		n   uint32

@@ -8,6 +8,7 @@ import (
 	"github.com/flagos-ai/flagos-trace/event"
 	"github.com/flagos-ai/flagos-trace/spool"
 	"github.com/flagos-ai/flagos-trace/timeline"
+	"github.com/flagos-ai/flagos-trace/tracer"
 )
 
 // ownThreads returns the ids of the agent's own threads.
@@ -43,7 +44,7 @@ func (c *spoolCollector) checkRequest() {
 		want = append(want, event.Marker)
 	}
 	for _, k := range want {
-		if !slices.Contains(h.Requested, k.String()) {
+		if tracer.Offered(h.Binding.Tracer, k) && !slices.Contains(h.Requested, k.String()) {
 			c.lose(k.String()+refused, "")
 		}
 	}
@@ -64,11 +65,12 @@ func (c *spoolCollector) finish() (*timeline.Trace, error) {
 	if rec.Ended != timeline.EndUnavailable {
 		c.checkRequest()
 	}
-	if info := distributedInfo(rankOf(h.Env)); info != nil && !hasMetadata(t, keyDistributed) {
+	if info := distributedInfo(rankOf(h.Env)); info != nil && !c.o.NotRank && !hasMetadata(t, keyDistributed) {
 		t.Metadata = append(t.Metadata, timeline.Property{Key: keyDistributed, Raw: info})
 	}
 	t.Metadata = append(t.Metadata, identity(h)...)
-	clock, about, note := c.clocks.choose(&c.times)
+	vendor, _ := tracer.VendorOf(h.Binding.Tracer)
+	clock, about, note := c.clocks.choose(&c.times, vendor.OwnClock)
 	rec.Clock = about
 	if note != "" {
 		c.diagnose(note)
@@ -85,7 +87,7 @@ func (c *spoolCollector) finish() (*timeline.Trace, error) {
 	}
 	rec.Operators = c.host.account()
 	if err := c.collector.finish(correlate.Options{
-		ThreadIDs: true, KinetoRows: c.o.KinetoRows, Clock: clock, Window: &w, OwnThreads: c.ownThreads(), HostWindows: list,
+		ThreadIDs: !c.binding.HandleThreads, KinetoRows: c.o.KinetoRows, Clock: clock, Window: &w, OwnThreads: c.ownThreads(), HostWindows: list,
 	}); err != nil {
 		return nil, err
 	}

@@ -30,6 +30,9 @@ type CollectOptions struct {
 	// ExitCode and Signal say how the traced program ended, where that was seen.
 	ExitCode *int
 	Signal   string
+	// NotRank: the process is not the rank that its environment says it is, but
+	// inherited that.
+	NotRank bool
 }
 
 // CollectSpool reads one process's spool and joins it into a trace. What is
@@ -166,7 +169,7 @@ func (c *spoolCollector) start(f spool.Frame) error {
 	}
 	// An API version of 0 means that the tracer could not be bound: there are
 	// only diagnoses.
-	if err := c.open(h.Binding, tracer.Config{API: level}); err != nil && h.Binding.APIVersion != 0 {
+	if err := c.open(h.Binding, tracer.Config{API: level, Env: h.Env}); err != nil && h.Binding.APIVersion != 0 {
 		c.diagnose(fmt.Sprintf("%s: %v; its device records are not in the trace", c.origin, err))
 	}
 	return nil

@@ -22,8 +22,12 @@
 //   - A process that the command left behind may begin to record at any time: the
 //     spool folder is emptied file by file and then removed as an empty one, never
 //     by its name with all that is in it.
-//   - Processes started by a process of a rank inherit its RANK: a rank may have
-//     several spools, and the launcher of the ranks has one without a rank.
+//   - Processes started by a process of a rank inherit its RANK, and a launcher may
+//     have been started with one: who is the rank follows from who started whom
+//     (readRanks). A rank may have several spools, one for each attempt.
+//   - The ranks are not the recorder's children: when and by what they ended is known
+//     from watching them (watchEnds), and by what only if that is quicker than their
+//     parent's wait.
 //   - The note in the spool folder (recording.json) is for Recover only: a folder
 //     with nothing else in it counts as empty.
 //   - What the host side leaves beside a spool (hostFiles) is written by the traced

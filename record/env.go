@@ -55,6 +55,9 @@ func childEnv(env []string, agent, dir string, o *Options) ([]string, error) {
 	if o.Sync {
 		set[envSync] = "1"
 	}
+	if err := vendorEnv(set, env, agent, o); err != nil {
+		return nil, err
+	}
 	limits.env(set)
 	o.Host.env(set, env, agent, dir)
 	// Kineto, too, reads "none" as nothing.
@@ -87,7 +90,7 @@ func childEnv(env []string, agent, dir string, o *Options) ([]string, error) {
 			out = append(out, kv)
 		}
 	}
-	for _, key := range slices.Concat([]string{envInject, envDir, envAPI, envSync, envChain, envNVTX, envInjectNVTX}, envLimits, envHosts, []string{envPython}) {
+	for _, key := range slices.Concat([]string{envInject, envDir, envAPI, envSync, envChain, envNVTX, envInjectNVTX}, envVendors, envLimits, envHosts, []string{envPython}) {
 		// Plain operators are an empty list, which is not none.
 		if set[key] != "" || key == envHost && !o.Host.Off {
 			out = append(out, key+"="+set[key])

@@ -39,7 +39,9 @@ type finisher struct {
 	spare   *part
 	// sizes holds the spools that were dealt with and their sizes before that.
 	sizes map[string]int64
-	used  map[string]bool // names of traces that were given away
+	used  map[string]bool       // names of traces that were given away
+	known []spoolFile           // those that were dealt with
+	ends  map[string]processEnd // of processes, by "<pid>.<start>", where they were seen
 	// running: a process was still writing its spool; unread: a spool holds bytes
 	// of which no trace could be made.
 	running, unread bool
@@ -199,7 +201,8 @@ func (f *finisher) writeAll(spools []spoolFile) (failed []error) {
 		}
 	}
 	if !f.strict { // a file asked for by name has the name asked for
-		readRanks(spools)
+		readRanks(spools, f.known...)
+		f.known = append(f.known, spools...)
 		f.ranks = f.ranks || anyRank(f.options.Output, spools)
 	}
 	if f.merging {
@@ -219,12 +222,22 @@ func (f *finisher) writeAll(spools []spoolFile) (failed []error) {
 }
 
 func (f *finisher) writeSpool(s spoolFile, name string, running bool) error {
-	c := CollectOptions{API: f.options.API, KinetoRows: f.options.Compat, Alive: running}
+	c := CollectOptions{API: f.options.API, KinetoRows: f.options.Compat, Alive: running, NotRank: s.helper || s.launcher}
 	// Only the program's own end was seen, not that of its children.
 	if s.pid == f.ended.pid && s.pid != 0 && !running && !f.orphaned {
 		c.Signal = f.ended.signal
 		if c.Signal == "" {
 			c.ExitCode = &f.ended.code
+		}
+	}
+	end, seen := f.endOf(s)
+	if !seen && (c.Signal != "" || c.ExitCode != nil) {
+		end, seen = processEnd{ns: f.ended.end.UnixNano()}, true
+	}
+	if seen && c.Signal == "" && c.ExitCode == nil {
+		c.Signal = end.signal
+		if end.code != 0 {
+			c.ExitCode = &end.code
 		}
 	}
 	t, err := CollectSpool(s.path, c)
@@ -250,6 +263,14 @@ func (f *finisher) writeSpool(s spoolFile, name string, running bool) error {
 		// However the process ended, no recording did: nobody knows what there was.
 		rec.Ended = ""
 		rec.Judge()
+	}
+	s.ended, s.death = end.ns, death(s, rec, end, seen)
+	nothing := idle(t)
+	if s.death != "" && (!nothing || s.hasRank) { // a rank that died early is told of
+		rec.Diagnoses = append(rec.Diagnoses, fmt.Sprintf("process %d%s: %s", s.pid, s.role(", "), s.death))
+	}
+	if s.helper && !nothing {
+		rec.Diagnoses = append(rec.Diagnoses, fmt.Sprintf("process %d has the number of rank %d from the environment and is not that rank", s.pid, s.rank))
 	}
 	if f.merging {
 		f.add(t, s)
@@ -311,7 +332,7 @@ func (f *finisher) writeAs(name string, t *timeline.Trace, whose string) (*Merge
 			return nil, fmt.Errorf("%w: %s; the trace of %s is not written", ErrExists, name, whose)
 		}
 	}
-	format := chrome.Options{Since: f.began}
+	format := chrome.Options{Since: f.began, RuntimeCategory: f.options.RuntimeCategory}
 	if f.options.Compat {
 		format.Compat = chrome.CompatKineto
 	}

@@ -24,9 +24,9 @@ func idle(t *timeline.Trace) bool {
 func (f *finisher) writeEmpty() error {
 	f.used, f.sizes = map[string]bool{f.options.Output: true}, map[string]int64{}
 	t := f.noEvents(f.ended.pid, "none", "no process had initialised a device driver that loads the agent when the command ended, so nothing was recorded. "+
-		"A program that does use a device may have lost "+envInject+" from its environment (sudo, env -i, a container), "+
+		"A program that does use a device may have lost "+envInject+", or "+envPreload+" where the driver does not know that, from its environment (sudo, env -i, a container), "+
 		"may have been unable to write to the spool folder (another user than the recorder, a limit on file sizes, no descriptor left), "+
-		"or its vendor's driver does not know that variable")
+		"or its vendor is one whose programs are recorded only with --vendor")
 	t.Process.Name = filepath.Base(f.options.Command[0])
 	rec := t.Completeness
 	rec.Signal = f.ended.signal

@@ -37,16 +37,25 @@ type Options struct {
 	// Output is where the trace of the program goes; those of other processes
 	// have their pid before ".json", those of ranks "_rank0". Compressed if it ends
 	// in ".gz".
-	Output    string
-	API       tracer.APILevel // "" is Kineto's
-	Sync      bool            // record waits and device events
-	NVTX      bool            // record ranges and marks of NVTX
-	Chain     bool            // pass an injected library of another tool on to the agent
-	Compat    bool            // write only what Kineto itself would write
-	KeepSpool bool            // keep the spool folder
-	SpoolDir  string          // where to make the spool folder; "" is beside Output
-	NoClobber bool            // fail rather than overwrite a trace
-	Merge     bool            // write one trace of all processes, where memory allows it
+	Output string
+	API    tracer.APILevel // "" is Kineto's
+	Sync   bool            // record waits and device events
+	NVTX   bool            // record ranges and marks of NVTX
+	// Vendor names whose devices the program uses; "" and "auto" are those that the
+	// machine has. The error of Run is ErrVendor if there is no tracer for it.
+	Vendor string
+	// Preload has the vendor's profiling library preloaded into the program, for what
+	// that can record only then. The error of Run is ErrPreload if that cannot be.
+	Preload bool
+	// RuntimeCategory is the category of the runtime's calls in the trace; "" is
+	// cuda_runtime for NVIDIA's and privateuse1_runtime for all others.
+	RuntimeCategory string
+	Chain           bool   // pass an injected library of another tool on to the agent
+	Compat          bool   // write only what Kineto itself would write
+	KeepSpool       bool   // keep the spool folder
+	SpoolDir        string // where to make the spool folder; "" is beside Output
+	NoClobber       bool   // fail rather than overwrite a trace
+	Merge           bool   // write one trace of all processes, where memory allows it
 	Limits
 	Host HostOptions
 	// KillAfter is how long after a request to end (SIGTERM or SIGINT) the program

@@ -75,6 +75,12 @@ func (s *TraceSummary) print(b *bytes.Buffer, width, top int, merged bool, said 
 	if s.Rank != nil {
 		what = append(what, fmt.Sprintf("rank %d", *s.Rank))
 	}
+	if s.HelperOf != nil {
+		what = append(what, fmt.Sprintf("helper of rank %d", *s.HelperOf))
+	}
+	if s.Launcher {
+		what = append(what, "launcher")
+	}
 	if s.PID != 0 {
 		what = append(what, strings.TrimSpace(fmt.Sprintf("process %d %s", s.PID, line(s.Process))))
 	}

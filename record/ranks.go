@@ -62,20 +62,8 @@ func readHeader(path string) (spool.Header, bool) {
 	return h, err == nil
 }
 
-// readRanks fills in the ranks of spools.
-func readRanks(spools []spoolFile) {
-	for i := range spools {
-		spools[i].rank, spools[i].hasRank = 0, false
-		if h, ok := readHeader(spools[i].path); ok {
-			if rank, _ := rankOf(h.Env); rank >= 0 {
-				spools[i].rank, spools[i].hasRank = rank, true
-			}
-		}
-	}
-}
-
 // firsts returns, for each rank, the index of the spool whose process used the
-// device most, by the bytes of its records: helpers of a rank inherit its number.
+// device most, by the bytes of its records: a rank may have been started anew.
 func firsts(spools []spoolFile) map[int]int {
 	first, most := map[int]int{}, map[int]int64{}
 	for i, s := range spools {
@@ -149,7 +137,7 @@ func splitName(output string) (dir, stem, ext string) {
 // names of their own.
 func anyRank(output string, spools []spoolFile) bool {
 	for _, s := range spools {
-		if s.hasRank {
+		if s.hasRank || s.helper || s.launcher {
 			return !outfile.IsStream(output)
 		}
 	}

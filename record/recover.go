@@ -174,9 +174,7 @@ func tell(w io.Writer, dir string, about *recording, spools []spoolFile) {
 		if h, ok := readHeader(s.path); ok && h.Process != "" {
 			what += " " + line(h.Process)
 		}
-		if s.hasRank {
-			what += fmt.Sprintf(", rank %d", s.rank)
-		}
+		what += s.role(", ")
 		if s.alive() {
 			what += ", which still runs"
 		}

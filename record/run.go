@@ -59,7 +59,7 @@ func Run(o Options) (*Result, error) {
 	}
 	sigs := listen()
 	defer sigs.close()
-	end, err := watched(&o, dir, env, sigs)
+	end, ends, err := watched(&o, dir, env, sigs)
 	r.ExitCode = end.status
 	if err != nil {
 		return r, errors.Join(err, os.RemoveAll(dir))
@@ -73,7 +73,7 @@ func Run(o Options) (*Result, error) {
 	}
 
 	done := make(chan error, 1)
-	f := &finisher{options: &o, ended: end, dir: dir, result: r, began: began}
+	f := &finisher{options: &o, ended: end, dir: dir, result: r, began: began, ends: ends}
 	go func() { done <- f.finish() }()
 	for {
 		select {
@@ -100,19 +100,23 @@ func Run(o Options) (*Result, error) {
 	}
 }
 
-// watched runs the program, and shows how the recording stands meanwhile.
-func watched(o *Options, dir string, env []string, sigs *signals) (ended, error) {
+// watched runs the program, and shows how the recording stands meanwhile. It
+// returns the ends of the processes that the program started, too.
+func watched(o *Options, dir string, env []string, sigs *signals) (ended, map[string]processEnd, error) {
 	stop := func() {}
+	ends := func() map[string]processEnd { return nil }
 	end, err := runChild(o, env, sigs, func(pid int) {
 		note(dir, o, pid)
 		progress, limits := showProgress(o.Progress, dir), keepHostLimits(dir, o)
 		stop = func() { progress(); limits() }
+		ends = watchEnds(dir)
 	})
 	stop()
+	seen := ends()
 	if end.killed != "" && !o.JSON {
 		fmt.Fprintf(o.Log, "flagos-trace: %s: %s\n", line(o.Command[0]), end.killed)
 	}
-	return end, err
+	return end, seen, err
 }
 
 // keepSpools says what an interrupt leaves in the spool folder, and removes the

@@ -15,14 +15,37 @@ import (
 const spoolExt = ".spool"
 
 // spoolFile is a spool as its name tells: "<pid>.<starttime>.spool", the start
-// time in the unit of /proc/<pid>/stat.
+// time in the unit of /proc/<pid>/stat. Those of a process after it replaced itself
+// by exec have their number behind that.
 type spoolFile struct {
 	path  string
 	pid   int
 	start uint64
+	execs int
 	// rank is that of a process of a distributed program, see readRanks.
 	rank    int
 	hasRank bool
+	// helper: it inherited the number of a rank, in rank, and is not the rank itself;
+	// launcher: it started ranks.
+	helper, launcher bool
+	// ended is when the process ended, CLOCK_REALTIME ns, 0 if that was not seen;
+	// death says how it died, "" if it did not or that is not known.
+	ended int64
+	death string
+}
+
+// role says what a process is in a distributed program, behind a text that is left
+// out with it.
+func (f spoolFile) role(before string) string {
+	switch {
+	case f.hasRank:
+		return before + "rank " + strconv.Itoa(f.rank)
+	case f.helper:
+		return before + "helper of rank " + strconv.Itoa(f.rank)
+	case f.launcher:
+		return before + "launcher"
+	}
+	return ""
 }
 
 // findSpools lists the spools of a folder in the order in which the processes
@@ -39,7 +62,9 @@ func findSpools(dir string) ([]spoolFile, error) {
 			continue
 		}
 		f := spoolFile{path: filepath.Join(dir, e.Name())}
-		pid, start, _ := strings.Cut(stem, ".")
+		base, execs := processOf(stem)
+		pid, start, _ := strings.Cut(base, ".")
+		f.execs = execs
 		f.pid, _ = strconv.Atoi(pid)
 		f.start, _ = strconv.ParseUint(start, 10, 64)
 		found = append(found, f)
@@ -49,7 +74,10 @@ func findSpools(dir string) ([]spoolFile, error) {
 		if a.start != b.start {
 			return a.start < b.start
 		}
-		return a.pid < b.pid
+		if a.pid != b.pid {
+			return a.pid < b.pid
+		}
+		return a.execs > b.execs // what a process became has its name, rather than what it was
 	})
 	return found, nil
 }

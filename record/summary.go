@@ -57,11 +57,18 @@ type Idle struct {
 // TraceSummary is the short account of one process's trace. File and Bytes are
 // those of the merged file, where there is one.
 type TraceSummary struct {
-	File     string            `json:"file"`
-	Bytes    int64             `json:"bytes"` // size of the file
-	PID      int               `json:"pid"`
-	Rank     *int              `json:"rank,omitempty"` // in a distributed program
-	Process  string            `json:"process,omitempty"`
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"` // size of the file
+	PID   int    `json:"pid"`
+	Rank  *int   `json:"rank,omitempty"` // in a distributed program
+	// HelperOf is the rank from which a process has its number that is not the rank
+	// itself; Launcher is whether it started ranks.
+	HelperOf *int   `json:"helper_of_rank,omitempty"`
+	Launcher bool   `json:"launcher,omitempty"`
+	Process  string `json:"process,omitempty"`
+	// EndedNS is when the process ended, CLOCK_REALTIME ns; absent where that was not
+	// seen.
+	EndedNS  int64             `json:"ended_ns,omitzero"`
 	WindowNS int64             `json:"window_ns"`
 	Events   map[string]uint64 `json:"events"`
 	Kernels  []KernelTotal     `json:"kernels"` // the longest first
@@ -73,6 +80,8 @@ type TraceSummary struct {
 	Verdict      timeline.Verdict       `json:"verdict,omitempty"`
 	Completeness *timeline.Completeness `json:"completeness,omitempty"`
 	Cost         *Cost                  `json:"cost,omitempty"`
+
+	death string // how the process died, "" if it did not
 }
 
 // KernelTotal sums up the kernels of one name.
@@ -114,7 +123,7 @@ func Summarize(t *timeline.Trace) TraceSummary {
 	for i := range t.Events.Len() {
 		e := t.Events.At(uint32(i))
 		s.Events[e.Kind.String()]++
-		if !e.Kind.OnDevice() {
+		if !e.Kind.OnDevice() || t.HostTimed(e) {
 			continue
 		}
 		device := t.Places[e.Place].Device

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/flagos-ai/flagos-trace/merge"
+	"github.com/flagos-ai/flagos-trace/ranks"
 	"github.com/flagos-ai/flagos-trace/spool"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
@@ -99,9 +100,10 @@ func (f *finisher) writeMerged() error {
 		if p.trace.Window == (timeline.Window{}) {
 			p.trace.Window = window // of one that could not be read
 		}
-		one := merge.Part{Trace: p.trace}
-		if p.spool.hasRank {
-			one.Label = fmt.Sprintf("rank %d", p.spool.rank)
+		one := merge.Part{Trace: p.trace, Clock: &timeline.Alignment{Method: timeline.AlignSameHost}}
+		one.Label = p.spool.role("")
+		if p.spool.death != "" {
+			one.Label = strings.TrimPrefix(one.Label+", "+p.spool.death, ", ")
 		}
 		list = append(list, one)
 		traces = append(traces, p.summary())
@@ -111,6 +113,7 @@ func (f *finisher) writeMerged() error {
 		return fmt.Errorf("cannot merge the traces: %w", err)
 	}
 	f.parts = nil
+	tie(all)
 	file, err := f.writeTo(f.options.Output, all, "all processes")
 	if err != nil {
 		return err
@@ -122,6 +125,13 @@ func (f *finisher) writeMerged() error {
 	return nil
 }
 
+// tie draws arrows between the ranks of a collective operation. It returns their
+// number.
+func tie(all *timeline.Trace) int {
+	list := ranks.Collect(all, "")
+	return ranks.Arrows(all, list, ranks.MatchAll(list))
+}
+
 // summary is the account of a part.
 func (p part) summary() TraceSummary {
 	s := Summarize(p.trace)
@@ -130,6 +140,11 @@ func (p part) summary() TraceSummary {
 		rank := p.spool.rank
 		s.Rank = &rank
 	}
+	if p.spool.helper {
+		rank := p.spool.rank
+		s.HelperOf = &rank
+	}
+	s.Launcher, s.EndedNS, s.death = p.spool.launcher, p.spool.ended, p.spool.death
 	return s
 }
 

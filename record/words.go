@@ -29,6 +29,8 @@ var reasons = map[string]string{
 	timeline.DropOwnCalls:      "API calls of the recorder itself",
 	tracer.RepairClamped:       "spans that ended before they started, now of no length",
 	tracer.RepairIncomplete:    "spans still running at the end, cut there",
+	tracer.RepairInherited:     "API calls with the id of an earlier one, now without",
+	tracer.RepairUnnamed:       "kernels for which the vendor's library has no name",
 }
 
 // losses puts the codes of losses of unknown size into words. One that is not

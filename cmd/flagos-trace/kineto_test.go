@@ -184,7 +184,9 @@ func checkOrder(t *testing.T, s *session, name string, some bool) {
 		switch {
 		case !ok:
 			bad["without a call"]++
-		case k.ts < start-5:
+		// On a loaded machine a thread of the look-alike may stand still between two
+		// readings of its clock. A clock that was mixed up is off by far more.
+		case k.ts < start-100:
 			bad[fmt.Sprintf("before its call, by %.0f us", start-k.ts)]++
 		}
 		if seen[k.id] {

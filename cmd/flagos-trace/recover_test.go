@@ -18,12 +18,12 @@ import (
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
-// ranks runs a workload twice, as two ranks.
-const ranks = `RANK=0 WORLD_SIZE=2 "$0" --kernels 300 & RANK=1 WORLD_SIZE=2 "$0" --kernels 500 & wait`
+// twoRanks runs a workload twice, as two ranks.
+const twoRanks = `RANK=0 WORLD_SIZE=2 "$0" --kernels 300 & RANK=1 WORLD_SIZE=2 "$0" --kernels 500 & wait`
 
 func TestRecordRanks(t *testing.T) {
 	gpu := fakegpu.Get(t)
-	s := recordFake(t, gpu, nil, "sh", "-c", ranks, gpu.Workload)
+	s := recordFake(t, gpu, nil, "sh", "-c", twoRanks, gpu.Workload)
 	if s.status != 0 || len(s.summary.Traces) != 2 {
 		t.Fatalf("status %d, %+v", s.status, s.summary)
 	}
@@ -43,7 +43,7 @@ func TestRecordMerged(t *testing.T) {
 	gpu := fakegpu.Get(t)
 	bin := testrig.Programs(t)
 	dir := t.TempDir()
-	cmd := exec.Command(filepath.Join(bin, "flagos-trace"), "record", "--json", "--merge", "-o", "all.json.gz", "--", "sh", "-c", ranks, gpu.Workload)
+	cmd := exec.Command(filepath.Join(bin, "flagos-trace"), "record", "--json", "--merge", "-o", "all.json.gz", "--", "sh", "-c", twoRanks, gpu.Workload)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), gpu.Env(fakegpu.CUPTI13)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -70,7 +70,7 @@ func TestRecordMerged(t *testing.T) {
 // TestRecoverKilled: all is killed, and what was recorded becomes the traces.
 func TestRecoverKilled(t *testing.T) {
 	gpu := fakegpu.Get(t)
-	r := recordCommand(t, nil, []string{"sh", "-c", `echo $$ > pid; ` + ranks + `; echo > done; exec sleep 30`, gpu.Workload})
+	r := recordCommand(t, nil, []string{"sh", "-c", `echo $$ > pid; ` + twoRanks + `; echo > done; exec sleep 30`, gpu.Workload})
 	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(r.dir, "done")); err == nil {
 			break

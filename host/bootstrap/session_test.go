@@ -140,6 +140,25 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
+// TestGroups: process groups that are made after the session began, and gone before
+// it ends, are in its metadata; so are those of a program that leaves them.
+func TestGroups(t *testing.T) {
+	for _, end := range []string{"", "torch.distributed.destroy_process_group()"} {
+		o := run(t, program{env: []string{"RANK=1", "WORLD_SIZE=2"}, text: prelude + `
+a = torch.ones(2, device="cuda")
+torch.distributed.init_process_group("nccl")
+torch.distributed.new_group([1])
+torch.distributed.all_reduce(a)
+` + end})
+		o.fine(t, "")
+		info, _ := o.slices[1].document["distributedInfo"].(map[string]any)
+		configs, _ := info["pg_config"].([]any)
+		if info["rank"] != 1.0 || info["world_size"] != 2.0 || info["pg_count"] != 2.0 || len(configs) != 2 || len(o.reasons()) != 0 {
+			t.Errorf("%q: %v, %v", end, info, o.reasons())
+		}
+	}
+}
+
 func TestWindowsAndSlices(t *testing.T) {
 	o := run(t, program{env: []string{"HOSTLIB_PAUSED=1"}, text: prelude + `
 a = torch.ones(2, device="cuda")

@@ -11,11 +11,15 @@
 // another session is there by then (before 2.14, or without all threads); the
 // flag for compiled code; lazy initialisation of the device, which fails in a
 // child forked after a session ran; the ranges around optimizer steps and the
-// hooks inside them; schedules; a DataLoader that forks.
+// hooks inside them; schedules; a DataLoader that forks; process groups, which are
+// made after the device was first used and forgotten in a certain order, and a
+// launcher of ranks that initialises the device (torch.distributed.run).
 //
 // FAKETORCH_VERSION chooses the version behaved as. FAKETORCH_DEVICE names a
 // shared library with int faketorch_init(void) and int faketorch_launch(void),
 // called when the device is initialised and for each operator on it.
+// FAKETORCH_RANK makes the process a rank from the start, without a group being made;
+// FAKETORCH_LAUNCHER_USES has the launcher use the device.
 //
 // Traps:
 //   - contract/contract.py checks the same assumptions against the torch that is

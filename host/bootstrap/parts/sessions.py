@@ -192,6 +192,12 @@ def add_metadata():
     for option, key in names:
         if option in S.options:
             S.add_metadata(key, "1")
+    add_groups()
+
+
+def add_groups():
+    """The process groups, as torch.profiler has them. They are made after the device was first used, where our session
+    begins, so they are asked for again where it ends, and before they are destroyed."""
     base = getattr(sys.modules.get("torch.profiler.profiler"), "_KinetoProfile", None)
     if base is not None:
         information = base._get_distributed_info(None)
@@ -199,10 +205,21 @@ def add_metadata():
             S.add_metadata("distributedInfo", dumps(information))
 
 
+def groups_end():
+    """The process groups are about to change."""
+    if S.session is not None and S.session.begun:
+        try:
+            add_groups()
+        except Exception as error:
+            ours(error)
+            reason("metadata", describe(error))
+
+
 def stop(flag=True):
     """Ends our session; its result waits to be saved."""
     session = S.session
     if session.closed_ns is None:
+        groups_end()
         session.closed_ns = time.time_ns()
         leave_ranges()
     try:

@@ -77,6 +77,7 @@ def setup():
     patch_ranges()
     patch_profiler()
     patch_lazy_init()
+    patch_groups()
     os.register_at_fork(before=before_fork, after_in_parent=after_fork, after_in_child=in_child)
     S.ready = True
     S.callable = called  # the library borrows it for good
@@ -180,6 +181,23 @@ def patch_lazy_init():
     for name, module in list(sys.modules.items()):
         if name.startswith("torch.") and getattr(module, "__dict__", {}).get("_lazy_init") is original:
             patch(module, "_lazy_init", _lazy_init)
+
+
+def patch_groups():
+    """Has the end of the process groups told to us: torch takes the default group away before it forgets the others, by
+    this function, however the program imported the one that it calls."""
+    groups = sys.modules.get("torch.distributed.distributed_c10d")
+    original = getattr(groups, "_update_default_pg", None)
+    if original is None:
+        return
+
+    @wraps(original)
+    def _update_default_pg(pg, *args, **kwargs):
+        if pg is None and not S.dead:
+            enter(groups_end, quiet=True)
+        return original(pg, *args, **kwargs)
+
+    patch(groups, "_update_default_pg", _update_default_pg)
 
 
 def device_used():

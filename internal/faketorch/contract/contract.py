@@ -238,6 +238,37 @@ def _():
     torch.profiler.profiler._KinetoProfile._get_distributed_info(None)
 
 
+@check("a process group's end is told by _update_default_pg(None), with the groups still there")
+def _():
+    dist = torch.distributed
+    if not dist.is_available() or dist.is_initialized():
+        raise Skip("no process groups, or there is one")
+    groups = sys.modules.get("torch.distributed.distributed_c10d")
+    assert groups is not None, "torch.distributed.distributed_c10d is not imported with torch"
+    seen, original = [], groups._update_default_pg
+
+    def ours(pg):
+        seen.append(torch.profiler.profiler._KinetoProfile._get_distributed_info(None) if pg is None else "begin")
+        return original(pg)
+
+    groups._update_default_pg = ours
+    old = {k: os.environ.get(k) for k in ("RANK", "WORLD_SIZE")}
+    os.environ.update(RANK="0", WORLD_SIZE="1")
+    try:
+        more = {"store": dist.HashStore(), "rank": 0, "world_size": 1} if hasattr(dist, "HashStore") else {}
+        try:
+            dist.init_process_group("gloo", **more)
+        except RuntimeError as error:
+            raise Skip("no process group can be made here: %s" % error)
+        dist.destroy_process_group()
+    finally:
+        groups._update_default_pg = original
+        for k, v in old.items():
+            os.environ.pop(k) if v is None else os.environ.update({k: v})
+    assert [s == "begin" for s in seen] == [True, False], seen
+    assert seen[1]["rank"] == 0 and seen[1]["pg_count"] == 1 and seen[1]["pg_config"][0]["ranks"] == [0], seen
+
+
 @check("torch.profiler goes through the functions in torch.autograd.profiler")
 def _():
     calls = []

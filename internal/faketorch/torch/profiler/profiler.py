@@ -58,7 +58,9 @@ class _KinetoProfile:
         dist = torch.distributed
         if not dist.is_available() or not dist.is_initialized():
             return None
-        return {"backend": dist.get_backend(), "rank": dist.get_rank(), "world_size": dist.get_world_size()}
+        information = {"backend": dist.get_backend(), "rank": dist.get_rank(), "world_size": dist.get_world_size()}
+        information.update(pg_count=dist.get_pg_count(), pg_config=dist.distributed_c10d._get_all_pg_configs())
+        return information
 
 
 class profile(_KinetoProfile):
