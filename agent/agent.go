@@ -20,6 +20,8 @@ type Candidate struct {
 	// Open finds and binds the vendor's library; getenv reads the environment of
 	// the process.
 	Open func(getenv func(string) string) (tracer.Binding, error)
+	// Detect reports how near the vendor's devices are; nil says nothing about it.
+	Detect func(getenv func(string) string) tracer.Presence
 }
 
 // describer is what a binding can tell beside the contract.
@@ -124,13 +126,13 @@ func (a *Agent) begin(fds bool, short error) {
 		a.log.printf("%v: nothing is recorded", err)
 		return
 	}
-	notes := a.cfg.notes
 	haveMemory, armErr := true, short
 	if armErr == nil {
 		haveMemory = a.shim.Open(a.cfg.bufferSize, a.cfg.buffers, a.cfg.exitTimeout)
 		a.joined()
 		armErr = a.arm()
 	}
+	notes := a.cfg.notes
 	h := self.header(a.version, a.shim.Clock().Realtime, a.cfg.options)
 	h.Paused = a.cfg.paused
 	if a.binding != nil {
@@ -159,7 +161,7 @@ func (a *Agent) begin(fds bool, short error) {
 	if armErr != nil {
 		f.Diagnose(armErr.Error())
 	}
-	f.clock(a.shim.Clock())
+	f.clock(a.firstClock(armErr == nil))
 	f.pending()
 	if armErr != nil {
 		f.end("unavailable", false)
@@ -182,11 +184,15 @@ func (a *Agent) begin(fds bool, short error) {
 	go a.controller()
 }
 
-// arm chooses a tracer and arms it: the first candidate that can be. Paused, the
+// arm chooses a tracer and arms it: the first of those that choose left that can be. Paused, the
 // first that can be bound is chosen, and nothing is called that records.
 func (a *Agent) arm() error {
 	var errs []error
-	for _, c := range a.candidates {
+	candidates, note := choose(a.candidates, a.getenv)
+	if note != "" {
+		a.cfg.notes = append(a.cfg.notes, note)
+	}
+	for _, c := range candidates {
 		b, err := c.Open(a.getenv)
 		if err == nil {
 			a.log.printf("%s: bound %+v", c.Name, b.Info())

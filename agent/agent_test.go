@@ -246,7 +246,7 @@ func start(t *testing.T, b *fakeBinding, extra map[string]string) (*Agent, *fake
 	for k, v := range extra {
 		vars[k] = v
 	}
-	a := New(s, env(vars), "test", []Candidate{{"fake", func(func(string) string) (tracer.Binding, error) { return b, nil }}})
+	a := New(s, env(vars), "test", []Candidate{{Name: "fake", Open: func(func(string) string) (tracer.Binding, error) { return b, nil }}})
 	a.Inject()
 	return a, s, dir
 }

@@ -269,6 +269,19 @@ func (s *sampler) askDevices() {
 	}
 }
 
+// ownClock is a binding whose library has a clock of its own, which can be read from the
+// beginning: the earlier it is, the better it is tied to the system's.
+type ownClock interface{ OwnClock() bool }
+
+// firstClock reads the clocks as recording begins. The tracer's is left out where the
+// driver may still be initialising.
+func (a *Agent) firstClock(armed bool) spool.Clock {
+	if b, ok := a.binding.(ownClock); ok && armed && !a.cfg.paused && b.OwnClock() {
+		return a.readClock()
+	}
+	return a.shim.Clock()
+}
+
 // readClock reads all clocks as of one moment: the others are read before and
 // after the tracer's, and the middle is taken.
 func (a *Agent) readClock() spool.Clock {

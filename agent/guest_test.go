@@ -46,7 +46,7 @@ func scenarioAgent(dir string) (*Agent, *fakeShim) {
 	s.counts.Requested = 1
 	b := &fakeBinding{shim: s}
 	return New(s, env(map[string]string{EnvDir: dir, EnvDebug: "debug", EnvExitTimeout: "2000"}), "test",
-		[]Candidate{{"fake", func(func(string) string) (tracer.Binding, error) { return b, nil }}}), s
+		[]Candidate{{Name: "fake", Open: func(func(string) string) (tracer.Binding, error) { return b, nil }}}), s
 }
 
 func countThreads() int {

@@ -78,7 +78,7 @@ func TestLosses(t *testing.T) {
 			s.counts.Requested = 1
 			c.binding.fakeBinding = &fakeBinding{shim: s}
 			open := func(func(string) string) (tracer.Binding, error) { return c.binding, nil }
-			a := New(s, env(map[string]string{EnvDir: dir, EnvExitTimeout: "5000"}), "test", []Candidate{{"fake", open}})
+			a := New(s, env(map[string]string{EnvDir: dir, EnvExitTimeout: "5000"}), "test", []Candidate{{Name: "fake", Open: open}})
 			a.Inject()
 			if a.Flush() != OK {
 				t.Fatal("Flush failed")

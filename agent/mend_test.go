@@ -78,7 +78,7 @@ func TestStartInTime(t *testing.T) {
 	b.shim = s
 	b.hang.Lock()
 	a := New(s, env(map[string]string{EnvDir: t.TempDir(), EnvExitTimeout: "50"}), "test",
-		[]Candidate{{"fake", func(func(string) string) (tracer.Binding, error) { return b, nil }}})
+		[]Candidate{{Name: "fake", Open: func(func(string) string) (tracer.Binding, error) { return b, nil }}})
 	if c := a.Start(); c != Timeout {
 		t.Errorf("Start: %d", c)
 	}
@@ -149,7 +149,7 @@ func TestChainOnce(t *testing.T) {
 		if c.dir {
 			vars[EnvDir] = t.TempDir()
 		}
-		a := New(s, env(vars), "test", []Candidate{{"fake", func(func(string) string) (tracer.Binding, error) { return b, nil }}})
+		a := New(s, env(vars), "test", []Candidate{{Name: "fake", Open: func(func(string) string) (tracer.Binding, error) { return b, nil }}})
 		c.calls(a)
 		if n := s.chains.Load(); n != 1 {
 			t.Errorf("%s: started %d times", c.what, n)

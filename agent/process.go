@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,10 @@ type process struct {
 	host      string
 	env       map[string]string
 }
+
+// deviceVariables number the devices of a process otherwise than the machine does, which
+// some libraries' records go by.
+var deviceVariables = []string{"ASCEND_RT_VISIBLE_DEVICES"}
 
 // rankVariables are what launchers of distributed programs set.
 var rankVariables = []string{"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT"}
@@ -39,7 +44,7 @@ func readProcess(getenv func(string) string) process {
 	if unix.Uname(&u) == nil {
 		p.host = unix.ByteSliceToString(u.Nodename[:])
 	}
-	for _, v := range rankVariables {
+	for _, v := range slices.Concat(rankVariables, deviceVariables) {
 		if s := getenv(v); s != "" {
 			p.env[v] = s
 		}

@@ -86,7 +86,7 @@ func TestSessionIsNoLoss(t *testing.T) {
 		b := sharedBinding{&fakeBinding{shim: s}, ses, func() int64 { mu.Lock(); defer mu.Unlock(); return behind }}
 		dir := t.TempDir()
 		a := New(sharingShim{s, ses}, env(map[string]string{EnvDir: dir, EnvExitTimeout: "2000"}), "test",
-			[]Candidate{{"fake", func(func(string) string) (tracer.Binding, error) { return b, nil }}})
+			[]Candidate{{Name: "fake", Open: func(func(string) string) (tracer.Binding, error) { return b, nil }}})
 		a.Inject()
 		time.Sleep(200 * time.Millisecond)
 		replace := func(by int64, on bool) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/flagos-ai/flagos-trace/tracer"
 )
 
 // tritonHow marks the copy that only Triton's own profiler loads.
@@ -138,7 +140,9 @@ var vendors = []vendor{
 	{"musa", "Moore Threads", []string{"libmupti.so*"}, []string{"MUSA_HOME"}, []string{"/usr/local/musa"},
 		[]string{"lib", "lib64", "extras/MUPTI/lib", "extras/MUPTI/lib64"}, "/dev/mtgpu.[0-9]*"},
 	{"metax", "MetaX", []string{"libmcpti.so*"}, []string{"METAX_PATH", "MACA_PATH"}, []string{"/opt/maca"}, []string{"lib", "lib64"}, "/dev/mxcd"},
-	{"rocm", "AMD or Hygon", []string{"libroctracer64.so*", "librocprofiler-sdk.so*"}, []string{"ROCM_PATH"}, []string{"/opt/dtk", "/opt/rocm"},
+	{"dcu", "Hygon", []string{"libroctracer64.so*"}, []string{"ROCM_PATH"}, []string{"/opt/dtk"},
+		[]string{"lib", "lib64", "roctracer/lib"}, ""},
+	{"rocm", "AMD or Hygon", []string{"librocprofiler-sdk.so*"}, []string{"ROCM_PATH"}, []string{"/opt/rocm"},
 		[]string{"lib", "lib64", "roctracer/lib"}, "/dev/kfd"},
 	{"ppu", "T-Head PPU", []string{"libhgpti.so*"}, []string{"PPU_SDK", "PPU_HOME"}, []string{"/usr/local/PPU_SDK"}, []string{"lib", "lib64"}, ""},
 	{"enflame", "Enflame", []string{"libtopspti.so*", "libtopspti_prof.so*"}, nil, []string{"/opt/tops"}, []string{"lib", "extras/TOPSPTI/lib64"}, ""},
@@ -183,8 +187,8 @@ func (e *exam) others() bool {
 	return false
 }
 
-// checkVendors tells of the devices that this version does not record. Where one
-// of them is all there is, a recording would be empty.
+// checkVendors tells of other vendors' devices, whether they can be recorded and what is
+// missing if not. Where one of those is all there is, a recording would be empty.
 func checkVendors(e *exam) []Finding {
 	var list []Finding
 	status := Warn
@@ -204,11 +208,23 @@ func checkVendors(e *exam) []Finding {
 		if len(seen) == 0 {
 			continue
 		}
-		found := Finding{ID: "library." + v.id, Status: status,
-			Seen: v.name + ": " + strings.Join(seen, "; ") + ". This version of flagos-trace records through CUPTI only: what runs on that device is not in its traces",
-			Fix:  "none in this version; use the vendor's own profiler for that device"}
-		if len(devices) == 0 && status == Warn {
-			found.Status, found.Fix = OK, ""
+		found := Finding{ID: "library." + v.id, Status: status, Seen: v.name + ": " + strings.Join(seen, "; ")}
+		switch known, ok := tracer.VendorOf(v.id); {
+		case ok && len(libraries) > 0:
+			found.Status, found.Seen = OK, found.Seen+". It is recorded with --vendor "+known.Tracer
+		case ok:
+			found.Seen += ". Its profiling library was not found: what runs on that device cannot be recorded"
+			found.Fix = "install the vendor's profiling library, or set " + tracer.EnvLibrary + " to it"
+		default:
+			why := "There is no tracer for it"
+			if u, ok := tracer.UntracedVendor(v.id); ok {
+				why = "There is no tracer for it: " + u.Why
+			}
+			found.Seen += ". " + why + ". " + strings.ToUpper(tracer.Remains[:1]) + tracer.Remains[1:]
+			found.Fix = "use the vendor's own profiler for that device"
+			if len(devices) == 0 && status == Warn {
+				found.Status, found.Fix = OK, ""
+			}
 		}
 		list = append(list, found)
 	}

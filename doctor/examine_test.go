@@ -134,7 +134,16 @@ var cases = []struct {
 		m.files["dev/davinci0"] = &fstest.MapFile{Mode: 0o666 | fs.ModeDevice | fs.ModeCharDevice}
 		m.env = append(m.env, "ASCEND_HOME_PATH=/cann")
 		m.files["cann/tools/mspti/lib64/libmspti.so"] = file
-	}, Options{}, Fail, map[string]want{"library.ascend": {Fail, "vendor's own profiler"}, "driver": {Skip, "no NVIDIA"}, "device.nodes": {OK, "davinci0"}}},
+	}, Options{}, OK, map[string]want{"library.ascend": {OK, "--vendor ascend"}, "driver": {Skip, "no NVIDIA"}, "device.nodes": {OK, "davinci0"}}},
+	{"Ascend without its library", func(m *machine) {
+		m.bare()
+		m.files["dev/davinci0"] = &fstest.MapFile{Mode: 0o666 | fs.ModeDevice | fs.ModeCharDevice}
+	}, Options{}, Fail, map[string]want{"library.ascend": {Fail, "install the vendor's profiling library"}}},
+	{"DTK", func(m *machine) { m.bare(); m.files["opt/dtk/lib/libroctracer64.so"] = file }, Options{}, OK, map[string]want{"library.dcu": {OK, "--vendor roctracer"}}},
+	{"Kunlunxin", func(m *machine) {
+		m.bare()
+		m.files["dev/xpu0"] = &fstest.MapFile{Mode: 0o666 | fs.ModeDevice | fs.ModeCharDevice}
+	}, Options{}, Fail, map[string]want{"library.kunlunxin": {Fail, "vendor's own profiler"}}},
 	{"Ascend's SDK beside a GPU", func(m *machine) { m.files["usr/local/Ascend/ascend-toolkit/latest/lib64/libmspti.so"] = file }, Options{}, OK, map[string]want{
 		"library.ascend": {OK, "libmspti.so"}}},
 

@@ -65,6 +65,13 @@ const (
 	HasDims                           // Launch.Grid and Launch.Block, of a kernel in a trace that was read
 	HasCallID                         // CBID, of a call in a trace that was read
 	HasBytes                          // Bytes, of a copy in a trace that was read
+	NoLaunch                          // in Launch.Has: the library does not tell how a kernel was launched
+	NoContext                         // Context is not known: the library has no such thing
+	NoCallID                          // CBID is not known: the library has no such numbers
+	HostSpan                          // a copy or fill whose times are those of the call, not of the device
+	HasTask                           // Task
+	NoRegisters                       // in Launch.Has: Launch.Registers is not known
+	NoShared                          // in Launch.Has: Launch.Static is not known, nor therefore the sum
 )
 
 // Launch is the configuration a kernel was launched with. It is comparable, so
@@ -80,6 +87,19 @@ type Launch struct {
 	// as the library reports it; meaningful with HasMaxClusters.
 	MaxActiveClusters uint32
 	Has               Fields // HasCluster, HasMaxClusters
+}
+
+// Task is what some libraries tell of device work beyond its place and its times.
+// Strings are ids in the Strings given to the decoder; 0, and a number that is 0,
+// was not told.
+type Task struct {
+	Type uint32 // what part of the device it is for, in the vendor's words: "KERNEL_AIVEC"
+	// Of a collective operation.
+	Communicator uint32
+	Algorithm    uint32
+	DataType     uint32
+	Count        uint64  // elements
+	Bandwidth    float64 // GB/s, as the library says
 }
 
 // Event is one activity. Which fields are meaningful depends on Kind; see the
@@ -103,6 +123,7 @@ type Event struct {
 	Launch   Launch
 	Queued   uint64 // tracer's clock; 0 when the library was not asked
 	Priority int32
+	Task     Task // meaningful with HasTask
 
 	// Kernel, Memcpy, Memset.
 	GraphID     uint32 // 0: not from a graph

@@ -35,6 +35,37 @@ type Shim interface {
 	SetPushPop(push, pop uintptr)
 }
 
+// ShortShim is a Shim for libraries whose function for completed buffers takes three
+// arguments, buffer, size and valid size, where CUPTI's takes a context and a stream
+// before them.
+type ShortShim interface {
+	CompleteShortFunc() uintptr
+}
+
+// StackShim is a Shim for libraries that number the stacks of external ids, and the
+// answer that one is empty, otherwise than CUPTI. It is told before SetPushPop.
+type StackShim interface {
+	SetStacks(operator, annotation, empty uint32)
+}
+
+// DeliveryShim is a Shim that counts the buffers that were completed.
+type DeliveryShim interface {
+	Delivered() uint64
+}
+
+// Presence says how near a vendor's devices are.
+type Presence int
+
+// Presences.
+const (
+	Absent    Presence = iota
+	OnMachine          // the machine has the vendor's devices
+	InProcess          // the process has loaded the vendor's libraries, or names one
+)
+
+// EnvLibrary names the vendor's library to use, whoever the vendor is.
+const EnvLibrary = "FLAGOS_TRACER_LIBRARY"
+
 // Binding is a vendor library bound in this process. Methods are called from
 // one locked thread, except as said.
 type Binding interface {
@@ -70,6 +101,9 @@ type BindingInfo struct {
 	APIVersion uint32 `json:"api_version"`
 	Driver     uint32 `json:"driver_version,omitempty"`
 	Runtime    uint32 `json:"runtime_version,omitempty"`
+	// HandleThreads: the library was not told to name threads by the system's ids, and
+	// may name them by their handles.
+	HandleThreads bool `json:"thread_handles,omitempty"`
 }
 
 // Findings receives what Inspect found, to be put into the spool before the

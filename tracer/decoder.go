@@ -74,4 +74,6 @@ const (
 const (
 	RepairClamped    = "clamped"    // ended up to 1 ms before it started: duration set to 0
 	RepairIncomplete = "incomplete" // had begun and not ended when the buffers were forced out
+	RepairInherited  = "inherited"  // an API call that repeated the correlation id of an earlier one of its thread: it has none now
+	RepairUnnamed    = "unnamed"    // device work without a name, from a library that does not always have one
 )

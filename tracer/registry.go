@@ -22,11 +22,17 @@ type Config struct {
 	NSPerTick float64
 	// API says which API calls become events.
 	API APILevel
+	// Env are variables of the traced process's environment that decoding may need,
+	// as far as the spool kept them.
+	Env map[string]string
 	// Strings receives the names. It must not be nil.
 	Strings *event.Strings
 }
 
-var decoders = map[string]func(Config) (Decoder, error){}
+var (
+	decoders = map[string]func(Config) (Decoder, error){}
+	offered  = map[string][]event.Kind{}
+)
 
 // Register makes a tracer's decoder known under its name. It is called from
 // init functions.
@@ -44,4 +50,15 @@ func NewDecoder(name string, c Config) (Decoder, error) {
 		return nil, fmt.Errorf("%w: %q (this build has: %s)", ErrUnknownTracer, name, strings.Join(known, ", "))
 	}
 	return open(c)
+}
+
+// Offers says which kinds of events a tracer's library can record at all, and
+// therefore which may be missed. It is called from init functions, for a library
+// that does not have all that CUPTI has.
+func Offers(name string, kinds ...event.Kind) { offered[name] = kinds }
+
+// Offered reports whether a tracer's library can record a kind of events.
+func Offered(name string, k event.Kind) bool {
+	kinds, limited := offered[name]
+	return !limited || slices.Contains(kinds, k)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -32,9 +33,11 @@ the oldest that is left.
 The trace of the command itself, or of the only process that used the GPU, is in
 the file that -o names; each other process gives one with its id before ".json":
 trace.4711.json.gz. Where the variable RANK is set, as by torchrun, the name has the
-rank instead: trace_rank0.json.gz; of two processes of a rank the one that recorded
-less has its id there, too. Processes that only asked for the GPU and never used it
-give none. A trace of an earlier run is replaced once the new one is complete; where
+rank instead: trace_rank0.json.gz; of a rank that was begun anew the attempt that
+recorded less has its id there, too. The launcher, and processes that a rank started
+and that have its RANK from it, are not taken for ranks. Processes that only asked for
+the GPU and never used it give none. Of a process that was killed the trace and the
+summary say when and, where the recorder was told, by what. A trace of an earlier run is replaced once the new one is complete; where
 another recording has put its trace there meanwhile, the name gets the process id.
 --merge writes one trace of all processes into the file that -o names.
 
@@ -81,6 +84,14 @@ JAX, torch.cuda.nvtx), as annotations of their threads and of the streams that t
 launched work on. NVTX_INJECTION64_PATH is set for that, and must be free. What ends
 before the program uses the GPU, or is open then, is not recorded.
 
+On Ascend the driver loads no library by itself: libflagos_trace_preload.so, which lies
+beside flagos-trace, is put into LD_PRELOAD of the command and waits for the first use
+of a device. Copies and fills are recorded only with --preload: then CANN's libmspti.so
+is preloaded as well, and taken out of LD_PRELOAD again in processes that use a device, for
+what they start. Their times are those of the calls. Kernels have no grid and no registers
+there, since the library does not tell them. Only one profiler may use it: not beside msprof
+or torch_npu.profiler.
+
 Exit status: that of the command, or
   2      the command line is wrong
   125    flagos-trace failed: the command was not started, or it succeeded and its
@@ -97,6 +108,7 @@ Environment:
   FLAGOS_TRACE_FLUSH_MS         how often finished records are fetched (default 50)
   FLAGOS_TRACE_PER_THREAD=1     give each launching thread buffers of its own
   FLAGOS_TRACE_EXIT_TIMEOUT_MS  how long the agent may hold up the end of a process
+  FLAGOS_ACCELERATOR            whose devices the command uses, without --vendor
   FLAGOS_TRACER_LIBRARY         the vendor's library that the agent uses
   FLAGOS_CUPTI_LIBRARY          the same, for CUPTI only`
 
@@ -123,6 +135,9 @@ func newRecord() *cobra.Command {
 			}
 			if o.SummaryFile != "" && filepath.Clean(o.SummaryFile) == filepath.Clean(o.Output) {
 				return fmt.Errorf("--summary and -o are both %s", o.Output)
+			}
+			if err := record.CheckVendor(o.Vendor); err != nil {
+				return err
 			}
 			if o.JSON && quiet {
 				return errors.New("--json prints what --quiet leaves out: choose one")
@@ -166,7 +181,10 @@ func newRecord() *cobra.Command {
 	f.StringVar(&api, "api", string(tracer.APIKineto), "`level` of API calls to record: minimal (launches, copies, waits), kineto (what torch.profiler shows) or all")
 	f.BoolVar(&noSync, "no-sync", false, "do not record waits and device events")
 	f.BoolVar(&o.NVTX, "nvtx", false, "record the ranges and marks that the program reports through NVTX")
+	f.StringVar(&o.Vendor, "vendor", "auto", "whose `devices` the command uses: auto (those of the machine), "+vendorNames())
+	f.BoolVar(&o.Preload, "preload", false, "preload the vendor's profiling library into the command (Ascend: to record copies and fills)")
 	f.BoolVar(&o.Chain, "chain", false, "if CUDA_INJECTION64_PATH is set, load that library as well instead of refusing")
+	f.StringVar(&o.RuntimeCategory, "runtime-category", "", "`category` of the runtime's calls in the trace (default: cuda_runtime on NVIDIA's devices, privateuse1_runtime on all others)")
 	f.StringVar(&compat, "compat", "", "`kineto`: torch.profiler's own set of fields, numbers and rows, its known errors included")
 	f.StringVar(&o.SpoolDir, "spool-dir", "", "`folder` for the data of the running recording (default: that of the output)")
 	f.BoolVar(&o.KeepSpool, "keep-spool", false, "keep that data after the trace is written")
@@ -192,6 +210,15 @@ func newRecord() *cobra.Command {
 	f.BoolVar(&noProgress, "no-progress", false, "do not show on a terminal how the recording stands")
 	f.BoolVarP(&quiet, "quiet", "q", false, "print nothing unless flagos-trace itself fails")
 	return cmd
+}
+
+// vendorNames lists the vendors with a tracer.
+func vendorNames() string {
+	var names []string
+	for _, v := range tracer.Vendors() {
+		names = append(names, v.Tracer)
+	}
+	return strings.Join(names, ", ")
 }
 
 // isTerminal reports whether f is a terminal.

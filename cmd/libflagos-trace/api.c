@@ -11,10 +11,10 @@
 #include <stdatomic.h>
 
 /*
- * Stacks of external ids as CUPTI numbers them (CUSTOM0 and CUSTOM1); libraries
- * modelled on it keep the numbers.
+ * Stacks of external ids as CUPTI numbers them (CUSTOM0 and CUSTOM1), and its answer
+ * that one is empty, until told otherwise.
  */
-enum { KIND_OPERATOR = 3, KIND_ANNOTATION = 4, RESULT_QUEUE_EMPTY = 18 };
+static _Atomic uint32_t kind_operator = 3, kind_annotation = 4, result_empty = 18;
 
 static _Atomic(void *) push_fn, pop_fn;
 
@@ -24,9 +24,16 @@ void ft_set_push_pop(void *push, void *pop)
     atomic_store(&pop_fn, pop);
 }
 
+void ft_set_stacks(uint32_t operators, uint32_t annotations, uint32_t empty)
+{
+    atomic_store(&kind_operator, operators);
+    atomic_store(&kind_annotation, annotations);
+    atomic_store(&result_empty, empty);
+}
+
 static int kind_of(uint32_t stack, uint32_t *kind)
 {
-    *kind = stack == FLAGOS_TRACE_OPERATOR ? KIND_OPERATOR : KIND_ANNOTATION;
+    *kind = stack == FLAGOS_TRACE_OPERATOR ? atomic_load(&kind_operator) : atomic_load(&kind_annotation);
     return stack == FLAGOS_TRACE_OPERATOR || stack == FLAGOS_TRACE_ANNOTATION;
 }
 
@@ -74,16 +81,14 @@ static int pop(uint32_t stack, uint64_t *id)
     ft_pop_fn fn = (ft_pop_fn)atomic_load(&pop_fn);
     if (!fn)
         return FLAGOS_TRACE_UNAVAILABLE;
-    switch (fn(kind, &last)) {
-    case 0:
+    /* With an address of ours: there are libraries that take nothing off without one. */
+    int rc = fn(kind, &last);
+    if (rc == 0) {
         if (id)
             *id = last;
         return FLAGOS_TRACE_OK;
-    case RESULT_QUEUE_EMPTY:
-        return FLAGOS_TRACE_EMPTY;
-    default:
-        return FLAGOS_TRACE_FAILED;
     }
+    return (uint32_t)rc == atomic_load(&result_empty) ? FLAGOS_TRACE_EMPTY : FLAGOS_TRACE_FAILED;
 }
 
 static int call_inject(void) { return call_go(inject); }

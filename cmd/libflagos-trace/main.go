@@ -9,6 +9,10 @@
 // fails the program goes on without, and a spool tells the recorder why
 // (stub/refuse.c).
 //
+// libflagos_trace_preload.so, in the folder preload, is how libflagos_trace.so gets into
+// programs whose vendor's driver loads no library: it is preloaded by the recorder, and
+// loads that one when the program first uses a device.
+//
 // libflagos_trace_go.so is this package. It is loaded once there is something to
 // record and room for it, holds its runtime back until it is told to begin, and
 // takes what was put aside (calls.h). Here is only what must be C (shim.h says why)
@@ -28,22 +32,12 @@ import (
 	"unsafe"
 
 	"github.com/flagos-ai/flagos-trace/agent"
-	"github.com/flagos-ai/flagos-trace/tracer"
-	"github.com/flagos-ai/flagos-trace/tracer/cupti/bind"
 )
 
 // version may be set by the linker; the module's version is used otherwise.
 var version string
 
-var theAgent = agent.New(shim{}, getenv, agentVersion(), []agent.Candidate{
-	{Name: bind.Name, Open: func(getenv func(string) string) (tracer.Binding, error) {
-		b, err := bind.Open(getenv)
-		if err != nil {
-			return nil, err
-		}
-		return b, nil
-	}},
-})
+var theAgent = agent.New(shim{}, getenv, agentVersion(), vendors)
 
 func agentVersion() string {
 	if version != "" {

@@ -185,6 +185,13 @@ void ft_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, s
     ft_wake(FT_WRITER);
 }
 
+void ft_complete_short(uint8_t *buffer, size_t size, size_t valid)
+{
+    /* A library may hand back the buffer that it was not given. */
+    if (buffer)
+        ft_complete(NULL, 0, buffer, size, valid);
+}
+
 /* Takes the oldest completed block. Called by the writer alone. */
 int ft_take(ft_block *out)
 {

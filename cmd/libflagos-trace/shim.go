@@ -6,6 +6,7 @@ package main
 
 static uintptr_t request_address(void) { return (uintptr_t)ft_request; }
 static uintptr_t complete_address(void) { return (uintptr_t)ft_complete; }
+static uintptr_t complete_short_address(void) { return (uintptr_t)ft_complete_short; }
 static uintptr_t now_address(void) { return (uintptr_t)ft_now; }
 static void set_push_pop(uintptr_t push, uintptr_t pop) { ft_set_push_pop((void *)push, (void *)pop); }
 */
@@ -37,6 +38,14 @@ func (shim) CompleteFunc() uintptr {
 	}
 	return uintptr(C.complete_address())
 }
+
+func (shim) CompleteShortFunc() uintptr { return uintptr(C.complete_short_address()) }
+
+func (shim) SetStacks(operator, annotation, empty uint32) {
+	C.ft_set_stacks(C.uint32_t(operator), C.uint32_t(annotation), C.uint32_t(empty))
+}
+
+func (s shim) Delivered() uint64 { return s.Counts().Delivered }
 
 func (shim) TimestampFunc() uintptr       { return uintptr(C.now_address()) }
 func (shim) SetPushPop(push, pop uintptr) { C.set_push_pop(C.uintptr_t(push), C.uintptr_t(pop)) }

@@ -49,6 +49,8 @@ int ft_alive(void);
 
 void ft_request(uint8_t **buffer, size_t *size, size_t *max_records);
 void ft_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+/* The same for libraries that give three arguments. */
+void ft_complete_short(uint8_t *buffer, size_t size, size_t valid);
 uint64_t ft_now(void);
 /* A block as for a request, or 0 if there is none. */
 int ft_try(uint8_t **buffer, size_t *size);
@@ -63,6 +65,9 @@ int ft_take(ft_block *out);
 void ft_release(uint32_t index);
 void ft_set_forced(int on);
 void ft_set_push_pop(void *push, void *pop);
+/* How the library numbers the stacks of external ids, and its answer that one is empty;
+   CUPTI's numbers, if this is not called. */
+void ft_set_stacks(uint32_t operators, uint32_t annotations, uint32_t empty);
 void ft_read_counts(ft_counts *out);
 
 /* Waits until ft_wake or the timeout. One thread a waiter. */

@@ -63,6 +63,8 @@ func steps() []step {
 		flags = append(flags, "-L"+string(CUPTI13), "-l:libcupti.so.13", "-Llib", "-l:libcuda.so.1", "-lpthread")
 		all = append(all, step{k.name, []string{"kineto/kineto.c"}, flags})
 	}
+	all = append(all, ascendSteps()...)
+	all = append(all, alikeSteps()...)
 	return append(all, step{"fakegpu-kineto", []string{"kineto/run.c", "tools/libraries.c"}, []string{"-ldl", "-lpthread"}})
 }
 

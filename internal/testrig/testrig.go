@@ -36,7 +36,12 @@ func BuildAgent(dir string) error {
 	if err != nil {
 		return fmt.Errorf("go list: %w", err)
 	}
-	stub := filepath.Join(strings.TrimSpace(string(root)), "cmd", "libflagos-trace", "stub")
+	source := filepath.Join(strings.TrimSpace(string(root)), "cmd", "libflagos-trace")
+	if err := run("1", "gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden", "-fPIC", "-shared", "-Wl,-z,defs",
+		"-o", filepath.Join(dir, "libflagos_trace_preload.so"), filepath.Join(source, "preload", "preload.c"), "-ldl"); err != nil {
+		return err
+	}
+	stub := filepath.Join(source, "stub")
 	sources, err := filepath.Glob(filepath.Join(stub, "*.c"))
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/flagos-ai/flagos-trace/event"
+	"github.com/flagos-ai/flagos-trace/tracer"
 )
 
 func u16(b []byte, off uint16) uint16 { return binary.LittleEndian.Uint16(b[off:]) }
@@ -22,8 +23,12 @@ func (d *Decoder) decodeKernel(rec []byte) bool {
 	}
 	name, ok := d.names[u64(rec, o.name)]
 	if !ok || name == 0 {
-		d.dropped[dropNoName]++
-		return false
+		if d.dialect == nil || !d.dialect.NullNames || u64(rec, o.name) != 0 {
+			d.dropped[tracer.CountNoName]++
+			return false
+		}
+		name = d.cfg.Strings.ID(noName)
+		d.dropped[tracer.CountUnnamed]++
 	}
 	e.Kind, e.Name = event.Kernel, name
 	e.Device, e.Context, e.Stream = u32(rec, o.device), u32(rec, o.context), u32(rec, o.stream)

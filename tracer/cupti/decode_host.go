@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/flagos-ai/flagos-trace/event"
+	"github.com/flagos-ai/flagos-trace/tracer"
 )
 
 // External correlation kinds that PyTorch pushes. Source:
@@ -26,6 +27,7 @@ type apiName struct {
 
 func (a *apiName) set(d *Decoder, domain, id uint32, name string) {
 	a.name = d.cfg.Strings.ID(name)
+	name = d.dialect.canonical(domain, name)
 	a.shown = Shown(d.cfg.API, domain, id, name)
 	a.work = startsWork(name)
 	a.settled = true
@@ -44,7 +46,7 @@ func (d *Decoder) apiEntry(domain, id uint32) *apiName {
 	}
 	a := &d.api[domain][id]
 	if !a.settled {
-		if name, ok := CallbackName(domain, id); ok {
+		if name := d.dialect.Name(domain, id); name != "" {
 			a.set(d, domain, id, name)
 		}
 		a.settled = true
@@ -64,10 +66,10 @@ func (d *Decoder) decodeAPI(rec []byte) bool {
 	a := d.apiEntry(domain, e.CBID)
 	switch {
 	case a.name == 0:
-		d.dropped[dropNoCallbackName]++
+		d.dropped[tracer.CountNoCallbackName]++
 		return false
 	case !a.shown:
-		d.dropped[dropFiltered]++
+		d.dropped[tracer.CountFiltered]++
 		d.epoch.commit(e.Correlation)
 		return false
 	}
@@ -93,7 +95,7 @@ func (d *Decoder) decodeExternal(rec []byte) bool {
 	case externalCustom1:
 		e.External = event.ExternalAnnotation
 	default:
-		d.dropped[dropForeignExternal]++
+		d.dropped[tracer.CountForeignExternal]++
 		d.epoch.commit(e.Correlation)
 		return false
 	}

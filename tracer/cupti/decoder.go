@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/flagos-ai/flagos-trace/event"
 	"github.com/flagos-ai/flagos-trace/tracer"
@@ -51,13 +52,16 @@ type Decoder struct {
 	overhead  overheadOffsets
 	context   contextOffsets
 	marker    markerOffsets
-	limits    limits
+	limits    tracer.Limits
 	overheads map[uint32]uint32 // overhead kind -> Strings id
 	syncNames [8]uint32
 
 	report  tracer.Report
-	dropped drops
+	dropped tracer.Tally
 	skipped [knownKinds]uint64
+
+	dialect *Dialect // nil: CUPTI itself
+	trial   *trial   // of a dialect
 }
 
 var _ tracer.Decoder = (*Decoder)(nil)
@@ -82,13 +86,7 @@ func NewDecoder(cfg tracer.Config) (*Decoder, error) {
 	if cfg.APIVersion < MinVersion {
 		return nil, fmt.Errorf("cupti: API version %d is older than %d (CUDA 11.6), whose layouts are the oldest known", cfg.APIVersion, MinVersion)
 	}
-	if cfg.NSPerTick == 0 {
-		cfg.NSPerTick = 1
-	}
-	d := &Decoder{
-		cfg: cfg, names: map[uint64]uint32{}, far: map[uint32]uint32{}, overheads: map[uint32]uint32{},
-		limits: newLimits(cfg.NSPerTick),
-	}
+	d := empty(cfg)
 	d.report = tracer.Report{Library: Name, APIVersion: cfg.APIVersion, Layout: "table"}
 	if !KnownVersion(cfg.APIVersion) {
 		d.report.Layout = "assumed"
@@ -100,10 +98,22 @@ func NewDecoder(cfg tracer.Config) (*Decoder, error) {
 			}
 		}
 	}
+	return d, nil
+}
+
+// empty returns a decoder that knows no kind.
+func empty(cfg tracer.Config) *Decoder {
+	if cfg.NSPerTick == 0 {
+		cfg.NSPerTick = 1
+	}
+	d := &Decoder{
+		cfg: cfg, names: map[uint64]uint32{}, far: map[uint32]uint32{}, overheads: map[uint32]uint32{},
+		limits: tracer.NewLimits(cfg.NSPerTick),
+	}
 	for i := range d.syncNames {
 		d.syncNames[i] = cfg.Strings.ID(event.SyncKind(i).String())
 	}
-	return d, nil
+	return d
 }
 
 // use sets a kind's record revision and stride.
@@ -151,6 +161,10 @@ func (d *Decoder) Stride(kind, bytes uint32) {
 		d.far[kind] = bytes
 		return
 	}
+	if d.dialect != nil {
+		d.strideOfDialect(kind, bytes)
+		return
+	}
 	st := &d.kinds[kind]
 	if st.told && st.stride == bytes {
 		return
@@ -194,6 +208,9 @@ func (d *Decoder) Decode(b tracer.Buffer, emit func(*event.Event)) error {
 	d.report.Buffers++
 	d.report.Bytes += uint64(len(b.Data))
 	d.forced = b.Forced
+	if d.trial != nil {
+		d.judge(b)
+	}
 	if b.Offsets != nil {
 		return d.decodeOffsets(b, emit)
 	}
@@ -204,6 +221,10 @@ func (d *Decoder) Decode(b tracer.Buffer, emit func(*event.Event)) error {
 		}
 		kind := binary.LittleEndian.Uint32(data[off:])
 		stride := int(d.strideOf(kind))
+		if (stride == 0 || off+stride > len(data)) && d.dialect != nil && d.dialect.Sizes != nil {
+			off = d.lostTo(b, off, d.resync(data, off))
+			continue
+		}
 		if stride == 0 {
 			return d.giveUp(b, off, fmt.Errorf("%w: %d (API version %d)", ErrUnknownKind, kind, d.cfg.APIVersion))
 		}
@@ -232,7 +253,7 @@ func (d *Decoder) decodeOffsets(b tracer.Buffer, emit func(*event.Event)) error 
 		rec := b.Data[off:end]
 		kind := binary.LittleEndian.Uint32(rec)
 		if known := d.strideOf(kind); known > uint32(len(rec)) && kind < knownKinds && d.kinds[kind].decode != nil {
-			d.dropped[dropLayout]++
+			d.dropped[tracer.CountLayout]++
 			continue
 		}
 		d.record(kind, rec, emit)
@@ -263,7 +284,7 @@ func (d *Decoder) record(kind uint32, rec []byte, emit func(*event.Event)) {
 	case st.decode == nil:
 		d.skipped[kind]++
 	case st.mismatch:
-		d.dropped[dropLayout]++
+		d.dropped[tracer.CountLayout]++
 	default:
 		d.ev = event.Event{}
 		if st.decode(d, rec) {
@@ -299,6 +320,9 @@ func (d *Decoder) Report() tracer.Report {
 			r.Skipped[uint32(kind)] += n
 		}
 	}
-	r.Dropped, r.Repaired = d.dropped.split()
+	r.Dropped, r.Repaired = d.dropped.Split()
+	if n := d.dropped[tracer.CountUntimed]; n > 0 && d.dialect != nil && d.dialect.Untimed != "" {
+		r.Diagnoses = append(slices.Clip(r.Diagnoses), fmt.Sprintf("%d records have no times: %s", n, d.dialect.Untimed))
+	}
 	return r
 }

@@ -88,10 +88,16 @@ func (b *Binding) Shared() (kinds uint64, calls bool, register uintptr) {
 // callbacks. It fails if kernels cannot be recorded; what else is missing is
 // told by Diagnoses.
 func (b *Binding) Arm(s tracer.Shim, o tracer.Options) error {
-	if b.fn.setThreadIDType != 0 {
-		b.note(b.call("cuptiSetThreadIdType", b.fn.setThreadIDType, threadIDSystem), "thread ids of API calls may not be the system's")
+	if b.flushes.isStuck() {
+		return ErrStuck
 	}
-	if b.fn.setAttribute != 0 {
+	b.flushes.start(s)
+	if b.fn.setThreadIDType != 0 {
+		err := b.call("cuptiSetThreadIdType", b.fn.setThreadIDType, threadIDSystem)
+		b.note(err, "thread ids of API calls may not be the system's")
+		b.info.HandleThreads = err != nil
+	}
+	if b.fn.setAttribute != 0 && b.d == nil {
 		// One buffer set for all threads bounds the memory; from 13.0 on the
 		// default is one a thread, and a torch.profiler session resets it anyway.
 		// Older libraries do not know the attribute, and need not.
@@ -99,7 +105,7 @@ func (b *Binding) Arm(s tracer.Shim, o tracer.Options) error {
 		if o.PerThread {
 			b.out[1] = 1
 		}
-		err := b.call("cuptiActivitySetAttribute", b.fn.setAttribute, attributePerThread, outPtr(b.out, 0), outPtr(b.out, 1))
+		err := b.call("cuptiActivitySetAttribute", b.fn.setAttribute, attributePerThread, dl.OutPtr(b.out, 0), dl.OutPtr(b.out, 1))
 		if b.info.APIVersion >= perThreadSince {
 			b.note(err, "every launching thread may have buffers of its own, which takes more of them")
 		}
@@ -120,20 +126,24 @@ func (b *Binding) Arm(s tracer.Shim, o tracer.Options) error {
 		lost string
 	}{
 		{cupti.KindExternalCorrelation, event.ExternalCorrelation, true, "operators cannot be tied to API calls by the library"},
-		{cupti.KindContext, event.Context, o.Sync, "the device of a wait may not be known"},
+		{cupti.KindContext, event.Context, o.Sync && b.d == nil, "the device of a wait may not be known"},
 		{cupti.KindOverhead, event.Overhead, o.Overhead, "overhead is not recorded"},
 		{cupti.KindSynchronization, event.Sync, o.Sync, "waits are not recorded"},
-		{cupti.KindCudaEvent, event.DeviceEvent, o.Sync, "device events are not recorded"},
-		{cupti.KindMarker, event.Marker, o.NVTX && b.fn.nvtxInit != 0, lostRanges},
+		{cupti.KindCudaEvent, event.DeviceEvent, o.Sync && b.d == nil, "device events are not recorded"},
+		{cupti.KindMarker, event.Marker, o.NVTX && b.fn.nvtxInit != 0 && b.d == nil, lostRanges},
 		{cupti.KindMemcpy, event.Memcpy, true, "copies are not recorded"},
 		{cupti.KindMemset, event.Memset, true, "fills are not recorded"},
 		{cupti.KindMemcpy2, event.MemcpyPeer, true, "copies between devices may not be recorded"},
 		{cupti.KindConcurrentKernel, event.Kernel, true, ""},
 	} {
-		if !k.want {
+		if !k.want || !b.d.offered(k.what) {
 			continue
 		}
 		err := b.call(fmt.Sprintf("cuptiActivityEnable(%d)", k.kind), b.fn.enable, uintptr(k.kind))
+		if err != nil && k.kind == cupti.KindConcurrentKernel && b.kernelsOn(err) {
+			names = append(names, k.what.String())
+			continue
+		}
 		if err != nil && k.kind == cupti.KindConcurrentKernel {
 			b.enabled.add(before)
 			before = enabled{}
@@ -173,14 +183,14 @@ func (b *Binding) armAPI(a apiSwitch, level tracer.APILevel) bool {
 	var shown, hidden []uint32
 	if a.fn != 0 && level != tracer.APIAll {
 		for id := range b.callbackIDs(a.domain) {
-			name, ok := cupti.CallbackName(a.domain, id)
-			if !ok {
+			name := b.d.table().Name(a.domain, id)
+			if name == "" {
 				raw, _ := b.look.callbackName(a.domain, id)
 				if name = cupti.DisplayName(raw); name == "" {
 					continue
 				}
 			}
-			if cupti.Shown(level, a.domain, id, name) {
+			if b.d.table().Shown(level, a.domain, id, name) {
 				shown = append(shown, id)
 			} else {
 				hidden = append(hidden, id)
@@ -235,6 +245,9 @@ var ownClocks = []int32{unix.CLOCK_REALTIME, unix.CLOCK_MONOTONIC_RAW, unix.CLOC
 // another profiler in the process registered its own, and most likely its own
 // buffer functions as well.
 func (b *Binding) ClockReplaced() bool {
+	if b.d != nil {
+		return false // what is the vendor's own clock is not known
+	}
 	now, ok := b.Now()
 	return ok && now != 0 && foreignClock(now)
 }
@@ -256,7 +269,7 @@ func foreignClock(now uint64) bool {
 // library's. A replaced clock cannot be removed, only replaced again.
 func (b *Binding) restoreClock(s tracer.Shim) {
 	ts, ok := s.(TimestampShim)
-	if !ok || b.fn.registerTimestamp == 0 || b.sharing != nil && b.sharing.KeptClock() {
+	if !ok || b.d != nil || b.fn.registerTimestamp == 0 || b.sharing != nil && b.sharing.KeptClock() {
 		return
 	}
 	if b.ClockReplaced() {
@@ -272,6 +285,9 @@ func (b *Binding) restoreClock(s tracer.Shim) {
 // that is left to the next call. It goes through all of it and returns the first
 // error.
 func (b *Binding) Disarm() error {
+	if b.flushes.isStuck() {
+		return ErrStuck
+	}
 	var first error
 	var kept uint64
 	if b.sharing != nil {
@@ -313,6 +329,9 @@ func (b *Binding) note(err error, lost string) {
 
 // explain adds to an error what helps to understand it.
 func (b *Binding) explain(err error) error {
+	if b.d != nil {
+		return fmt.Errorf("%w (%s, API version %d)", err, b.info.Path, b.info.APIVersion)
+	}
 	maps, _ := dl.Maps()
 	driver := "unknown"
 	if n := driverBranch(maps); n > 0 {

@@ -30,6 +30,9 @@ type Binding struct {
 	names []string // of what is recorded
 	look  inspector
 
+	d       *Dialect     // nil: CUPTI itself
+	flushes *flushWorker // nil: the caller's thread flushes
+
 	enabled  enabled
 	allCalls bool        // that a profiler shows are recorded
 	sharing  SharingShim // of the last Arm, nil if it is none
@@ -46,12 +49,15 @@ func Open(getenv func(string) string) (*Binding, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Binding{notes: f.notes, out: newOut()}
-	if err := b.fn.resolve(f.lib); err != nil {
+	b := &Binding{notes: f.notes, out: dl.NewOut()}
+	if err := b.fn.resolve(f.lib, (*Dialect)(nil).symbol); err != nil {
 		return nil, err
 	}
+	if b.fn.getVersion == 0 {
+		return nil, fmt.Errorf("%w: %s: cuptiGetVersion", ErrMissingSymbol, f.lib.Name)
+	}
 	b.info = tracer.BindingInfo{Tracer: Name, Path: f.lib.Path("cuptiGetVersion"), How: f.how}
-	if err := b.call("cuptiGetVersion", b.fn.getVersion, outPtr(b.out, 0)); err != nil {
+	if err := b.call("cuptiGetVersion", b.fn.getVersion, dl.OutPtr(b.out, 0)); err != nil {
 		return nil, err
 	}
 	b.info.APIVersion = uint32(b.out[0])
@@ -59,18 +65,18 @@ func Open(getenv func(string) string) (*Binding, error) {
 	return b, nil
 }
 
-func (f *functions) resolve(lib *dl.Library) error {
+// resolve looks the functions up by the names that symbol gives those of CUPTI.
+func (f *functions) resolve(lib *dl.Library, symbol func(string) string) error {
 	for _, s := range []struct {
 		p    *uintptr
 		name string
 	}{
-		{&f.getVersion, "cuptiGetVersion"},
 		{&f.registerCallbacks, "cuptiActivityRegisterCallbacks"},
 		{&f.enable, "cuptiActivityEnable"},
 		{&f.disable, "cuptiActivityDisable"},
 		{&f.flushAll, "cuptiActivityFlushAll"},
 	} {
-		p, err := lib.Symbol(s.name)
+		p, err := lib.Symbol(symbol(s.name))
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrMissingSymbol, err)
 		}
@@ -80,6 +86,7 @@ func (f *functions) resolve(lib *dl.Library) error {
 		p    *uintptr
 		name string
 	}{
+		{&f.getVersion, "cuptiGetVersion"},
 		{&f.setThreadIDType, "cuptiSetThreadIdType"},
 		{&f.setAttribute, "cuptiActivitySetAttribute"},
 		{&f.registerTimestamp, "cuptiActivityRegisterTimestampCallback"},
@@ -96,7 +103,7 @@ func (f *functions) resolve(lib *dl.Library) error {
 		{&f.capabilitySupported, "cuptiComputeCapabilitySupported"},
 		{&f.nvtxInit, "cuptiNvtxInitialize2"},
 	} {
-		*s.p = lib.Func(s.name)
+		*s.p = lib.Func(symbol(s.name))
 	}
 	return nil
 }
@@ -109,15 +116,15 @@ func (b *Binding) call(name string, fn uintptr, args ...uintptr) error {
 	if uint32(r) == resultOK {
 		return nil
 	}
-	return &ResultError{Func: name, Code: uint32(r), Text: b.resultText(uint32(r))}
+	return &ResultError{Func: b.d.symbol(name), Code: uint32(r), Text: b.resultText(uint32(r)), vendor: b.d}
 }
 
 func (b *Binding) resultText(code uint32) string {
 	if b.fn.getResultString == 0 {
 		return ""
 	}
-	p := newOut()
-	if r, _, _ := purego.SyscallN(b.fn.getResultString, uintptr(code), outPtr(p, 0)); uint32(r) != resultOK {
+	p := dl.NewOut()
+	if r, _, _ := purego.SyscallN(b.fn.getResultString, uintptr(code), dl.OutPtr(p, 0)); uint32(r) != resultOK {
 		return ""
 	}
 	return dl.GoString(uintptr(p[0]), 200)
@@ -143,15 +150,22 @@ func (b *Binding) Flush(force bool) error {
 	if force {
 		flag = 1
 	}
-	return b.call("cuptiActivityFlushAll", b.fn.flushAll, flag)
+	flush := func() error { return b.call("cuptiActivityFlushAll", b.fn.flushAll, flag) }
+	if b.flushes == nil {
+		return flush()
+	}
+	return b.flushes.run(b.d.FlushLimit, flush)
 }
+
+// OwnClock reports whether the library has a clock of its own, as dialects have.
+func (b *Binding) OwnClock() bool { return b.d != nil }
 
 // Now reads the library's clock.
 func (b *Binding) Now() (uint64, bool) {
-	if b.fn.getTimestamp == 0 {
+	if b.fn.getTimestamp == 0 || b.flushes.isStuck() {
 		return 0, false
 	}
-	if b.call("cuptiGetTimestamp", b.fn.getTimestamp, outPtr(b.out, 0)) != nil {
+	if b.call("cuptiGetTimestamp", b.fn.getTimestamp, dl.OutPtr(b.out, 0)) != nil {
 		return 0, false
 	}
 	return b.out[0], true
@@ -159,11 +173,11 @@ func (b *Binding) Now() (uint64, bool) {
 
 // Dropped returns the records the library lost since the last call.
 func (b *Binding) Dropped() (uint64, bool) {
-	if b.fn.getNumDropped == 0 {
+	if b.fn.getNumDropped == 0 || b.flushes.isStuck() {
 		return 0, false
 	}
 	b.out[0] = 0
-	if b.call("cuptiActivityGetNumDroppedRecords", b.fn.getNumDropped, 0, 0, outPtr(b.out, 0)) != nil {
+	if b.call("cuptiActivityGetNumDroppedRecords", b.fn.getNumDropped, 0, 0, dl.OutPtr(b.out, 0)) != nil {
 		return 0, false
 	}
 	return b.out[0], true

@@ -44,16 +44,19 @@ var deviceAttributes = []struct {
 // complete list.
 func (b *Binding) Devices() ([]tracer.Device, error) {
 	cuda, ok := dl.Loaded("libcuda.so.1", "libcuda.so")
-	if !ok {
+	switch {
+	case !ok && b.d == nil:
 		return nil, ErrNoDriver
+	case !ok || b.d != nil && !b.d.CUDADriver:
+		return []tracer.Device{}, nil // nobody knows how to ask
 	}
 	count, get := cuda.Func("cuDeviceGetCount"), cuda.Func("cuDeviceGet")
 	name, attribute := cuda.Func("cuDeviceGetName"), cuda.Func("cuDeviceGetAttribute")
 	if count == 0 || get == 0 || attribute == 0 {
 		return nil, fmt.Errorf("%w: %s", dl.ErrSymbol, "cuDeviceGetCount, cuDeviceGet or cuDeviceGetAttribute")
 	}
-	out := newOut()
-	if r, _, _ := purego.SyscallN(count, outPtr(out, 0)); uint32(r) != 0 {
+	out := dl.NewOut()
+	if r, _, _ := purego.SyscallN(count, dl.OutPtr(out, 0)); uint32(r) != 0 {
 		return nil, fmt.Errorf("%w: cuDeviceGetCount returned %d", ErrNoDriver, uint32(r))
 	}
 	n := int32(out[0])
@@ -62,26 +65,26 @@ func (b *Binding) Devices() ([]tracer.Device, error) {
 	var bad error
 	for i := range n {
 		out[0] = 0
-		if r, _, _ := purego.SyscallN(get, outPtr(out, 0), uintptr(i)); uint32(r) != 0 {
+		if r, _, _ := purego.SyscallN(get, dl.OutPtr(out, 0), uintptr(i)); uint32(r) != 0 {
 			continue
 		}
 		dev := uintptr(uint32(out[0]))
 		d := tracer.Device{ID: uint32(i), Attributes: map[string]int64{}}
 		if name != 0 {
-			text := newBytes(256)
-			if r, _, _ := purego.SyscallN(name, bytesPtr(text), uintptr(len(text)), dev); uint32(r) == 0 {
+			text := dl.NewBytes(256)
+			if r, _, _ := purego.SyscallN(name, dl.BytesPtr(text), uintptr(len(text)), dev); uint32(r) == 0 {
 				d.Name = cstring(text)
 			}
 		}
 		for _, a := range deviceAttributes {
 			out[0] = 0
-			if r, _, _ := purego.SyscallN(attribute, outPtr(out, 0), a.id, dev); uint32(r) == 0 {
+			if r, _, _ := purego.SyscallN(attribute, dl.OutPtr(out, 0), a.id, dev); uint32(r) == 0 {
 				d.Attributes[a.name] = int64(int32(out[0]))
 			}
 		}
 		if mem := cuda.Func("cuDeviceTotalMem_v2"); mem != 0 {
 			out[0] = 0
-			if r, _, _ := purego.SyscallN(mem, outPtr(out, 0), dev); uint32(r) == 0 {
+			if r, _, _ := purego.SyscallN(mem, dl.OutPtr(out, 0), dev); uint32(r) == 0 {
 				d.Attributes["totalGlobalMem"] = int64(out[0])
 			}
 		}
@@ -96,16 +99,16 @@ func (b *Binding) Devices() ([]tracer.Device, error) {
 // supported asks the library whether it can trace a device. A library that
 // cannot tell is taken to support it.
 func (b *Binding) supported(dev uintptr, d tracer.Device) error {
-	yes := newOut()
+	yes := dl.NewOut()
 	no := func() bool { return int32(yes[0]) == 0 }
 	refused := ""
-	if b.fn.deviceSupported != 0 && b.call("", b.fn.deviceSupported, dev, outPtr(yes, 0)) == nil && no() {
+	if b.fn.deviceSupported != 0 && b.call("", b.fn.deviceSupported, dev, dl.OutPtr(yes, 0)) == nil && no() {
 		refused = "cuptiDeviceSupported"
 	}
 	major, ok1 := d.Attributes["computeMajor"]
 	minor, ok2 := d.Attributes["computeMinor"]
 	yes[0] = 0
-	if ok1 && ok2 && b.fn.capabilitySupported != 0 && b.call("", b.fn.capabilitySupported, uintptr(major), uintptr(minor), outPtr(yes, 0)) == nil && no() {
+	if ok1 && ok2 && b.fn.capabilitySupported != 0 && b.call("", b.fn.capabilitySupported, uintptr(major), uintptr(minor), dl.OutPtr(yes, 0)) == nil && no() {
 		refused = "cuptiComputeCapabilitySupported"
 	}
 	if refused == "" {
@@ -118,9 +121,9 @@ func (b *Binding) supported(dev uintptr, d tracer.Device) error {
 // versions reads the driver's version and, where the runtime is a library of its
 // own in the process, the runtime's.
 func (b *Binding) versions(cuda *dl.Library) {
-	out := newOut()
+	out := dl.NewOut()
 	if fn := cuda.Func("cuDriverGetVersion"); fn != 0 {
-		if r, _, _ := purego.SyscallN(fn, outPtr(out, 0)); uint32(r) == 0 {
+		if r, _, _ := purego.SyscallN(fn, dl.OutPtr(out, 0)); uint32(r) == 0 {
 			b.info.Driver = uint32(out[0])
 		}
 	}
@@ -134,7 +137,7 @@ func (b *Binding) versions(cuda *dl.Library) {
 	}
 	out[0] = 0
 	if fn := rt.Func("cudaRuntimeGetVersion"); fn != 0 {
-		if r, _, _ := purego.SyscallN(fn, outPtr(out, 0)); uint32(r) == 0 {
+		if r, _, _ := purego.SyscallN(fn, dl.OutPtr(out, 0)); uint32(r) == 0 {
 			b.info.Runtime = uint32(out[0])
 		}
 	}

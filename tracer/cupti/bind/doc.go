@@ -18,5 +18,5 @@
 //     owns them. Arm may therefore be called again, and puts the clock back if
 //     someone has replaced it.
 //   - Kernel names are pointers into the library's memory and may be stale; they
-//     are read in a way that survives any pointer (see peek.go).
+//     are read in a way that survives any pointer (dl.Peeker).
 package bind

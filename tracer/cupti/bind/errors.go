@@ -40,6 +40,8 @@ type ResultError struct {
 	Func string
 	Code uint32
 	Text string // the library's name of the code
+
+	vendor *Dialect // of a library other than CUPTI, whose codes are only partly CUPTI's
 }
 
 // Error names the function and the result.
@@ -52,6 +54,9 @@ func (e *ResultError) Error() string {
 
 // Unwrap returns the diagnosis that the code stands for, or nil.
 func (e *ResultError) Unwrap() error {
+	if e.vendor != nil {
+		return nil
+	}
 	switch e.Code {
 	case resultNotInitialized:
 		return ErrTooNew

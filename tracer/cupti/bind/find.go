@@ -4,13 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/flagos-ai/flagos-trace/internal/guest"
 	"github.com/flagos-ai/flagos-trace/tracer/dl"
-	"golang.org/x/sys/unix"
 )
 
 // found is a library and the step of the search that found it.
@@ -59,7 +56,7 @@ func find(getenv func(string) string) (found, error) {
 		}
 	}
 	missing := &dl.NotFoundError{What: "CUPTI"}
-	for _, c := range candidates(maps, getenv, glob) {
+	for _, c := range candidates(maps, getenv, dl.Glob) {
 		lib, err := dl.Open(c.name)
 		if err == nil {
 			return found{lib: lib, how: c.how}, nil
@@ -67,34 +64,6 @@ func find(getenv func(string) string) (found, error) {
 		missing.Tried = append(missing.Tried, dl.Attempt{Name: c.name, Reason: err.Error()})
 	}
 	return found{}, errors.Join(ErrNotFound, missing)
-}
-
-// glob is filepath.Glob with the system calls of a guest.
-func glob(pattern string) []string {
-	list := []string{"/"}
-	if !path.IsAbs(pattern) {
-		list = []string{"."}
-	}
-	for _, part := range strings.Split(strings.Trim(path.Clean(pattern), "/"), "/") {
-		var next []string
-		for _, dir := range list {
-			if !strings.ContainsAny(part, `*?[\`) {
-				if p := path.Join(dir, part); unix.Access(p, unix.F_OK) == nil {
-					next = append(next, p)
-				}
-				continue
-			}
-			names, _ := guest.Names(dir)
-			slices.Sort(names)
-			for _, n := range names {
-				if ok, _ := path.Match(part, n); ok {
-					next = append(next, path.Join(dir, n))
-				}
-			}
-		}
-		list = next
-	}
-	return list
 }
 
 // candidate is a library to try and the step it belongs to.

@@ -3,7 +3,6 @@ package bind
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/maphash"
 
 	"github.com/ebitengine/purego"
 	"github.com/flagos-ai/flagos-trace/tracer"
@@ -22,9 +21,6 @@ const (
 	// maxCallback bounds the callback ids of which a list is kept; the highest
 	// known is below 1000. Others are looked up each time.
 	maxCallback = 4096
-	// maxNames bounds the names remembered. When it is reached all are forgotten,
-	// and told again when seen again.
-	maxNames = 1 << 20
 )
 
 // inspector walks completed buffers. The first record of each kind is found with
@@ -44,19 +40,13 @@ type inspector struct {
 	varies  [maxKind]bool
 	nameAt  [2]int // offset of the name in records of the kinds of kernels, 0 if they have none
 	marker  [2]int // offsets of the name and of the domain's in markers
-	names   map[uint64]seenName
-	recent  [64]uint64           // names seen in this buffer, by some of their bits
+	names   *dl.Names
 	known   [2][maxCallback]bool // callback ids, driver and runtime, of which nothing is to be told
 	asked   map[[2]uint32]bool   // other ones, by domain and id
-	buffer  uint32
-	peek    peeker
-	seed    maphash.Seed
 	offsets []uint32
-}
 
-type seenName struct {
-	hash   uint64 // of the string told; 0 if none was
-	buffer uint32 // in which the pointer was read last
+	d      *Dialect      // nil: CUPTI itself
+	walker *cupti.Walker // of a dialect whose iterator cannot be used
 }
 
 func (in *inspector) init(api uint32, library string, next, nameOf uintptr) {
@@ -69,11 +59,10 @@ func (in *inspector) init(api uint32, library string, next, nameOf uintptr) {
 	if name, domain, ok := cupti.MarkerNameOffsets(api); ok {
 		in.marker = [2]int{int(name), int(domain)}
 	}
-	in.names, in.asked = map[uint64]seenName{}, map[[2]uint32]bool{}
-	in.seed = maphash.MakeSeed()
+	in.names, in.asked = dl.NewNames(), map[[2]uint32]bool{}
 	if next != 0 {
 		in.next = func(data []byte, rec *uintptr) uint32 {
-			r, _, _ := purego.SyscallN(next, bytesPtr(data), uintptr(len(data)), wordPtr(rec))
+			r, _, _ := purego.SyscallN(next, dl.BytesPtr(data), uintptr(len(data)), dl.WordPtr(rec))
 			return uint32(r)
 		}
 	}
@@ -81,15 +70,18 @@ func (in *inspector) init(api uint32, library string, next, nameOf uintptr) {
 
 // inspect reports through f what the buffer holds that only this process knows.
 func (in *inspector) inspect(data []byte, f tracer.Findings) error {
-	in.buffer++
-	clear(in.recent[:])
+	err := in.names.Buffer()
 	if len(data) == 0 {
 		return nil
 	}
-	if err := in.peek.ready(); err != nil {
+	if err != nil {
 		f.Diagnose(fmt.Sprintf("there were moments when kernel names could not be read: pipe: %v", err))
 	}
-	if in.quick(data, f) {
+	switch {
+	case in.walker != nil:
+		in.walkKnown(data, f)
+		return nil
+	case in.d == nil && in.quick(data, f):
 		return nil
 	}
 	if in.next == nil {
@@ -129,11 +121,11 @@ func (in *inspector) quick(data []byte, f tracer.Findings) bool {
 // walk goes through the buffer with the library's iterator, learns strides, and
 // reports the offsets if strides alone cannot lead the recorder through.
 func (in *inspector) walk(data []byte, f tracer.Findings) {
-	base := bytesPtr(data)
+	base := dl.BytesPtr(data)
 	in.offsets = in.offsets[:0]
 	rec, end := uintptr(0), uint32(0)
 	for {
-		if end = in.next(data, &rec); end != resultOK {
+		if end = in.next(data, &rec); end != resultOK || rec == 0 {
 			break
 		}
 		off := uint64(rec) - uint64(base)
@@ -147,7 +139,7 @@ func (in *inspector) walk(data []byte, f tracer.Findings) {
 		}
 		in.offsets = append(in.offsets, uint32(off))
 	}
-	whole := end == resultMaxLimit && len(in.offsets) > 0 && in.offsets[0] == 0
+	whole := in.ended(end, rec, data) && len(in.offsets) > 0 && in.offsets[0] == 0
 	even := whole
 	for i, off := range in.offsets {
 		last := i == len(in.offsets)-1
@@ -166,7 +158,7 @@ func (in *inspector) walk(data []byte, f tracer.Findings) {
 	if !even {
 		f.Offsets(in.offsets)
 	}
-	if !whole {
+	if !whole && !in.endUnknown() {
 		f.Diagnose(fmt.Sprintf("%s, API version %d: its iterator ended with result %d before the end of a buffer", in.library, in.api, end))
 	}
 }
@@ -186,6 +178,9 @@ func (in *inspector) learn(kind, n uint32, f tracer.Findings) bool {
 	}
 	in.stride[kind] = n
 	f.Stride(kind, n)
+	if in.d != nil {
+		return true // the decoder judges
+	}
 	want, ok := cupti.TableStride(in.api, kind)
 	if ok && want != n && cupti.KnownVersion(in.api) {
 		f.Diagnose(fmt.Sprintf("layout mismatch: %s, API version %d: records of activity kind %d should be %d bytes and are %d; the library is not the version it says, or was changed", in.library, in.api, kind, want, n))
@@ -215,11 +210,7 @@ func (in *inspector) nameIn(nameAt int, rec []byte, f tracer.Findings) {
 	if nameAt == 0 || nameAt+8 > len(rec) {
 		return
 	}
-	ptr := binary.LittleEndian.Uint64(rec[nameAt:])
-	if at := &in.recent[ptr>>4%uint64(len(in.recent))]; *at != ptr {
-		*at = ptr
-		in.name(ptr, f)
-	}
+	in.names.See(binary.LittleEndian.Uint64(rec[nameAt:]), f)
 }
 
 func (in *inspector) call(domain uint32, known *[maxCallback]bool, rec []byte, f tracer.Findings) {
@@ -230,7 +221,7 @@ func (in *inspector) call(domain uint32, known *[maxCallback]bool, rec []byte, f
 		}
 		known[id] = true
 	}
-	if _, ok := cupti.CallbackName(domain, id); ok {
+	if _, ok := cupti.CallbackName(domain, id); ok && in.d == nil {
 		return
 	}
 	key := [2]uint32{domain, id}
@@ -248,31 +239,13 @@ func (in *inspector) callbackName(domain, id uint32) (string, bool) {
 	if in.nameOf == 0 {
 		return "", false
 	}
-	out := newOut()
-	if r, _, _ := purego.SyscallN(in.nameOf, uintptr(domain), uintptr(id), outPtr(out, 0)); uint32(r) != resultOK {
+	if in.d != nil && in.d.NameQuery != "" {
+		domain = kindOf(domain)
+	}
+	out := dl.NewOut()
+	if r, _, _ := purego.SyscallN(in.nameOf, uintptr(domain), uintptr(id), dl.OutPtr(out, 0)); uint32(r) != resultOK {
 		return "", false
 	}
 	name := dl.GoString(uintptr(out[0]), 256)
 	return name, name != ""
-}
-
-// name reads the string behind a name once a buffer and tells it when it is new
-// or changed: after a module is unloaded its pointers may come back with other
-// names.
-func (in *inspector) name(ptr uint64, f tracer.Findings) {
-	seen := in.names[ptr]
-	if ptr == 0 || seen.buffer == in.buffer {
-		return
-	}
-	seen.buffer = in.buffer
-	if s, ok := in.peek.cstring(ptr); ok && len(s) > 0 {
-		h := maphash.Bytes(in.seed, s) | 1
-		if h != seen.hash && f.Name(ptr, string(s)) {
-			seen.hash = h
-		}
-	}
-	if len(in.names) >= maxNames {
-		clear(in.names)
-	}
-	in.names[ptr] = seen
 }

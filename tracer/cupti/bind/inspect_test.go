@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/flagos-ai/flagos-trace/tracer/dl"
 	"golang.org/x/sys/unix"
 )
 
@@ -32,7 +33,7 @@ func newFindings() *findings {
 // cName is a name in memory that does not move.
 func cName(t *testing.T, s string) uint64 {
 	t.Helper()
-	m, err := unix.Mmap(-1, 0, pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	m, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func newInspector(api uint32, starts *[]uint32, result uint32) *inspector {
 	in := &inspector{}
 	in.init(api, "libcupti.so.13", 0, 0)
 	in.next = func(data []byte, rec *uintptr) uint32 {
-		base := bytesPtr(data)
+		base := dl.BytesPtr(data)
 		i := 0
 		if *rec != 0 {
 			for i < len(*starts) && base+uintptr((*starts)[i]) != *rec {
@@ -163,7 +164,7 @@ func TestInspectWithoutIterator(t *testing.T) {
 // A pointer whose string changes is told again; one that can no longer be read
 // keeps its name.
 func TestInspectNameChanges(t *testing.T) {
-	m, err := unix.Mmap(-1, 0, pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	m, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +204,7 @@ func FuzzInspect(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		in.peek.close()
+		in.names.Peek.Close()
 	})
 }
 

@@ -1,4 +1,4 @@
-package bind
+package dl
 
 import (
 	"bytes"
@@ -10,11 +10,11 @@ import (
 )
 
 func TestPeek(t *testing.T) {
-	var p peeker
-	if err := p.ready(); err != nil {
+	var p Peeker
+	if err := p.Ready(); err != nil {
 		t.Fatal(err)
 	}
-	defer p.close()
+	defer p.Close()
 	// Twenty pages that can be read, and one behind them that cannot.
 	const pages = 20
 	m, err := unix.Mmap(-1, 0, (pages+1)*pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
@@ -45,19 +45,19 @@ func TestPeek(t *testing.T) {
 		{"unreadable", last, "", "", false},
 	} {
 		copy(readable[min(c.at, last):], c.data)
-		got, ok := p.cstring(base + c.at)
+		got, ok := p.CString(base + c.at)
 		if ok != c.ok || ok && !bytes.Equal(got, []byte(c.want)) {
 			t.Errorf("%s: %.40q (%d bytes) %v, want %d bytes %v", c.what, got, len(got), ok, len(c.want), c.ok)
 		}
 	}
 	for _, wild := range []uint64{0, 1, 8, 4095, 0x7fffffffffff, 1 << 63, ^uint64(0)} {
-		if s, ok := p.cstring(wild); ok {
+		if s, ok := p.CString(wild); ok {
 			t.Errorf("%#x: read %q", wild, s)
 		}
 	}
 	// The pipe is empty again after failures.
 	copy(readable, "again\x00")
-	if s, ok := p.cstring(base); !ok || string(s) != "again" {
+	if s, ok := p.CString(base); !ok || string(s) != "again" {
 		t.Errorf("after failures: %q %v", s, ok)
 	}
 }

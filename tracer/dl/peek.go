@@ -1,4 +1,4 @@
-package bind
+package dl
 
 import (
 	"bytes"
@@ -13,24 +13,24 @@ const (
 	maxName = 64 << 10
 )
 
-// peeker reads memory at addresses that may be wild. The kernel copies the bytes
+// Peeker reads memory at addresses that may be wild. The kernel copies the bytes
 // into a pipe and answers EFAULT where there are none, so nothing can fault
-// here; unlike process_vm_readv this is never forbidden. The zero peeker reads
+// here; unlike process_vm_readv this is never forbidden. The zero Peeker reads
 // nothing until it is made ready.
-type peeker struct {
+type Peeker struct {
 	open bool
 	r, w guest.FD
 	buf  []byte
 }
 
-// ready makes the pipe if there is none, or the program took it away. It is
+// Ready makes the pipe if there is none, or the program took it away. It is
 // called now and then, so that nothing goes into a file the program opened in
 // its place.
-func (p *peeker) ready() error {
+func (p *Peeker) Ready() error {
 	if p.open && p.r.Ours() && p.w.Ours() {
 		return nil
 	}
-	p.close()
+	p.Close()
 	var fd [2]int
 	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
 		return err
@@ -39,7 +39,8 @@ func (p *peeker) ready() error {
 	return nil
 }
 
-func (p *peeker) close() {
+// Close gives the pipe back.
+func (p *Peeker) Close() {
 	if p.open {
 		p.r.Close()
 		p.w.Close()
@@ -47,9 +48,9 @@ func (p *peeker) close() {
 	}
 }
 
-// cstring reads the NUL-terminated string at addr. ok is false if it cannot be
+// CString reads the NUL-terminated string at addr. ok is false if it cannot be
 // read to its end or to maxName. The bytes are valid until the next call.
-func (p *peeker) cstring(addr uint64) (s []byte, ok bool) {
+func (p *Peeker) CString(addr uint64) (s []byte, ok bool) {
 	if addr == 0 || !p.open {
 		return nil, false
 	}
@@ -74,7 +75,7 @@ func (p *peeker) cstring(addr uint64) (s []byte, ok bool) {
 				continue
 			}
 			if err != nil || m == 0 {
-				p.close() // what is left in the pipe must not begin the next name
+				p.Close() // what is left in the pipe must not begin the next name
 				return nil, false
 			}
 			read += m

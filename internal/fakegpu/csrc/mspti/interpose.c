@@ -1,0 +1,88 @@
+/* Memory calls are recorded by standing in for them: that takes place only where this
+ * library comes before the runtime in the program's order of symbols. */
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "mspti.h"
+
+static void *next(const char *name)
+{
+	void *fn = dlsym(RTLD_NEXT, name);
+	if (fn)
+		return fn;
+	void *acl = dlopen("libascendcl.so", RTLD_NOW | RTLD_NOLOAD);
+	fn = acl ? dlsym(acl, name) : NULL;
+	if (!fn)
+		abort();
+	return fn;
+}
+
+struct stream_head { uint32_t id, device; };
+
+static uint32_t device_of(void *stream)
+{
+	if (stream)
+		return ((struct stream_head *)stream)->device;
+	int32_t d = 0;
+	((int (*)(int32_t *))next("aclrtGetDevice"))(&d);
+	return (uint32_t)d;
+}
+
+/* The times are those of the call, and the device has not begun. */
+static void emit_copy(uint32_t copy, size_t bytes, uint64_t start, void *stream, int async, uint64_t id)
+{
+	struct rec_memcpy r = {.kind = MEMCPY, .copy = copy, .bytes = bytes, .start = start, .end = now(), .device = device_of(stream),
+			       .stream = stream ? ((struct stream_head *)stream)->id : NONE, .correlation = id, .async = (uint8_t)async};
+	emit(&r, sizeof r);
+}
+
+/* Directions as ACL numbers them (host to host first), to those of the records. */
+static uint32_t direction(int kind) { return kind >= 0 && kind < 4 ? (uint32_t)kind + 1 : 0; }
+
+API int aclrtMemcpyAsync(void *dst, size_t room, const void *src, size_t bytes, int kind, void *stream)
+{
+	int (*real)(void *, size_t, const void *, size_t, int, void *) = (int (*)(void *, size_t, const void *, size_t, int, void *))next(__func__);
+	if (!enabled(MEMCPY))
+		return real(dst, room, src, bytes, kind, stream);
+	uint64_t start = now(), id = take_correlation();
+	int r = real(dst, room, src, bytes, kind, stream);
+	emit_copy(direction(kind), bytes, start, stream, 1, id);
+	return r;
+}
+
+API int aclrtMemcpy(void *dst, size_t room, const void *src, size_t bytes, int kind)
+{
+	int (*real)(void *, size_t, const void *, size_t, int) = (int (*)(void *, size_t, const void *, size_t, int))next(__func__);
+	if (!enabled(MEMCPY))
+		return real(dst, room, src, bytes, kind);
+	uint64_t start = now(), id = take_correlation();
+	int r = real(dst, room, src, bytes, kind);
+	emit_copy(direction(kind), bytes, start, NULL, 0, id);
+	return r;
+}
+
+API int aclrtMemsetAsync(void *dst, size_t room, int32_t value, size_t bytes, void *stream)
+{
+	int (*real)(void *, size_t, int32_t, size_t, void *) = (int (*)(void *, size_t, int32_t, size_t, void *))next(__func__);
+	if (!enabled(MEMSET))
+		return real(dst, room, value, bytes, stream);
+	uint64_t start = now(), id = take_correlation();
+	int rc = real(dst, room, value, bytes, stream);
+	struct rec_memset r = {.kind = MEMSET, .value = (uint32_t)value, .bytes = bytes, .start = start, .end = now(), .device = device_of(stream),
+			       .stream = stream ? ((struct stream_head *)stream)->id : NONE, .correlation = id, .async = 1};
+	emit(&r, sizeof r);
+	return rc;
+}
+
+API int aclrtMalloc(void **p, size_t bytes, int policy)
+{
+	int (*real)(void **, size_t, int) = (int (*)(void **, size_t, int))next(__func__);
+	if (!enabled(MEMORY))
+		return real(p, bytes, policy);
+	uint64_t start = now(), id = take_correlation();
+	int rc = real(p, bytes, policy);
+	struct rec_memory r = {.kind = MEMORY, .op = 0, .memory = 1, .correlation = id, .start = start, .end = now(), .address = (uint64_t)(uintptr_t)*p,
+			       .bytes = bytes, .pid = (uint32_t)getpid(), .device = device_of(NULL), .stream = NONE};
+	emit(&r, sizeof r);
+	return rc;
+}

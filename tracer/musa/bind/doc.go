@@ -1,0 +1,3 @@
+// Package bind is the half of the MUSA tracer that runs inside the traced process. It
+// is package tracer/cupti/bind with the table below.
+package bind
