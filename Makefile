@@ -5,6 +5,8 @@
 # make demo    record a small workload on a look-alike GPU library, no GPU needed
 # make test    all tests
 # make reliability  each fault many times, and the table in docs/reliability.md
+# make sqltest the queries of docs/sql.md in DuckDB
+# make bench   speed, as ratios of one run
 # make soak    recordings that are large or long, about 20 minutes
 GO      ?= go
 VERSION ?=
@@ -17,7 +19,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 # Checked every time: the Go tool knows best what has to be built again.
-.PHONY: all build agent probe launch-loop fakegpu demo test soak reliability lint fuzz bench clean
+.PHONY: all build agent probe launch-loop fakegpu demo test soak reliability lint sqltest fuzz bench clean
 
 all: build
 
@@ -30,6 +32,8 @@ agent:
 	CGO_ENABLED=1 $(GO) build -trimpath -buildmode=c-shared -ldflags "$(AGENT_LDFLAGS)" -o bin/libflagos_trace_go.so ./cmd/libflagos-trace
 	$(CC) -std=gnu11 -O2 -Wall -Wextra -fvisibility=hidden $(if $(VERSION),-DFT_VERSION='"$(VERSION)"') -fPIC -shared -Wl,-z,defs,-z,nodelete \
 	  -Wl,--version-script,$(STUB)/exports.map -o bin/libflagos_trace.so $(STUB)/*.c -pthread -ldl
+	$(CC) -std=gnu11 -O2 -Wall -Wextra -fvisibility=hidden -fPIC -shared -Wl,-z,defs \
+	  -o bin/libflagos_trace_preload.so cmd/libflagos-trace/preload/preload.c -ldl
 
 probe:
 	@mkdir -p bin
@@ -63,6 +67,10 @@ lint:
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
+# The queries of docs/sql.md in DuckDB, which is a large library: a module of its own.
+sqltest:
+	cd export/sqltest && $(GO) test ./...
+
 # Every fuzz target for a short while, one after the other.
 fuzz:
 	@set -e; for pkg in $$($(GO) list ./...); do \
@@ -71,7 +79,10 @@ fuzz:
 	  done; \
 	done
 
+# Reading and validating against Python's json.load and gunzip, as ratios of one run,
+# then every Go benchmark.
 bench:
+	$(GO) run ./bench
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 clean:

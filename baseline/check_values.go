@@ -46,7 +46,7 @@ func (d *differ) constant() {
 			}
 			d.checked++
 			d.judged = true
-			if a.Varies {
+			if a.Varies || d.constantInBase(category, key, a) {
 				continue
 			}
 			d.broken++
@@ -55,6 +55,27 @@ func (d *differ) constant() {
 				Expected: "values that differ, as in the base", Got: a.First + " everywhere", Fix: "write what was measured; leave the argument out where nothing was"})
 		}
 	}
+}
+
+// constantInBase reports whether an argument has one value in the base, too, on the
+// kernels that the new side also runs: then it is others that made it vary there.
+func (d *differ) constantInBase(category, key string, now *shape.ArgStat) bool {
+	if d.base.Seen == nil || d.base.Seen.Classes[category] == nil {
+		return false
+	}
+	base := d.base.Seen.Classes[category].Args[key]
+	if base == nil {
+		return false
+	}
+	values := map[string]bool{}
+	names := 0
+	for name := range now.ByName {
+		if v, ok := base.ByName[name]; ok {
+			values[v] = true
+			names++
+		}
+	}
+	return names >= enoughNames && len(values) == 1
 }
 
 // mayBeConstant reports whether some program has one value for an argument: what a
@@ -212,8 +233,8 @@ func (d *differ) metadata() {
 		d.judged = true
 		d.broken++
 		severity := verdict.Warning
-		if !d.sameVendor() {
-			severity = verdict.Note // drivers tell different things
+		if !d.sameVendor() || Default().Shape.DeviceProperties[key] == "" {
+			severity = verdict.Note // drivers tell different things, and torch.profiler less than others
 		}
 		d.find(verdict.Finding{Subject: "device:" + key, Severity: severity, Where: verdict.Place{Key: "deviceProperties", Event: -1, Offset: -1},
 			What: fmt.Sprintf("deviceProperties do not tell %s", key), Expected: key, Got: "nothing", Fix: "write what the device's driver says of it"})

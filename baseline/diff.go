@@ -122,6 +122,10 @@ func (d *differ) assert(a *assertion) {
 	x := verdict.Assertion{ID: a.id, Title: a.title, Outcome: verdict.NotJudged}
 	if d.o.Scope == Device && !a.device {
 		x.Reason = "outside the scope of the device's side"
+		if d.now.Seen != nil && !d.host() {
+			x.Outcome, x.OutOfScope = verdict.NotRecorded, true
+			x.Reason = "of the framework's side, which is outside the scope"
+		}
 		d.r.Assert(x)
 		return
 	}
@@ -132,6 +136,10 @@ func (d *differ) assert(a *assertion) {
 		x.Outcome = verdict.Broken
 	case d.absent != "":
 		x.Outcome, x.Reason = verdict.NotRecorded, d.absent
+		if e := d.o.Capabilities.excuse(d.vendor, &verdict.Finding{Assertion: a.id, Subject: "absent"}); e != nil && d.now.Seen != nil {
+			d.r.Cannot = append(d.r.Cannot, *e)
+			x.Outcome, x.Reason = verdict.Cannot, e.Reason
+		}
 	case d.excused > 0:
 		x.Outcome, x.Reason = verdict.Cannot, d.r.Cannot[excuses].Reason
 	case d.same:
@@ -147,6 +155,16 @@ func (d *differ) assert(a *assertion) {
 			What: fmt.Sprintf("%d findings of this assertion were left out", d.found-d.o.Max)})
 	}
 	d.r.Assert(x)
+}
+
+// host reports whether the new side has anything of the framework's.
+func (d *differ) host() bool {
+	for name := range d.now.Shape.Categories {
+		if hostSide[name] {
+			return true
+		}
+	}
+	return false
 }
 
 // find adds a finding of the assertion that is being checked, unless the vendor's

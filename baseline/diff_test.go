@@ -124,8 +124,8 @@ func TestCapabilities(t *testing.T) {
 			}
 		}
 	}
-	if r := compared(t, base, now, Options{Vendor: "musa"}); r.Verdict != verdict.Regression || len(differences(r)) != 10 {
-		t.Errorf("musa: %s, %+v", r.Verdict, differences(r))
+	if r := compared(t, base, now, Options{Vendor: "cuda"}); r.Verdict != verdict.Regression || len(differences(r)) != 10 {
+		t.Errorf("cuda: %s, %+v", r.Verdict, differences(r))
 	}
 	r, err := Parity(Default(), now, Options{Vendor: "ascend", Now: testNow})
 	if err != nil || outcomes(r)["torch-fl/3-arg-keys"] != verdict.Cannot {

@@ -37,7 +37,7 @@ func mutations() (list []mutation) {
 		"cuda_runtime": {"ids", "flows", "attribution", "rows"},
 		"cpu_op":       {"linked", "operator-work", "flows", "rows"},
 	}
-	for _, cat := range []string{"Trace", "cpu_op", "cuda_runtime", "gpu_memcpy", "gpu_memset", "gpu_user_annotation", "kernel", "overhead", "user_annotation"} {
+	for _, cat := range []string{"Trace", "cpu_op", "cuda_runtime", "gpu_memcpy", "gpu_memset", "gpu_user_annotation", "kernel", "user_annotation"} {
 		basic("drop category "+cat, "categories", "category:"+cat, func(x *damaged) {
 			x.drop(func(e object) bool { return e["cat"] == cat })
 		}, follows[cat]...)

@@ -77,13 +77,14 @@ func run(trace, out, sizes string, runs int) error {
 	}
 	t := &table{w: w, dir: dir, self: self, runs: runs, template: p}
 	fmt.Fprintf(w, "# Speed of reading traces\n\nMade by `make bench` with %s on %d processors (load before: %s), from copies of %s.\n"+
-		"Each figure is the fastest of %d; peak is the most memory the process held, over the size of the text.\n\n",
-		runtime.Version(), runtime.NumCPU(), load(), filepath.Base(trace), runs)
+		"Each figure is the least of %d runs; CPU is user and system time of all processors, which a busy machine changes less\n"+
+		"than the wall time; peak is the most memory the process held, over the size of the text (of one, where there are two).\n\n",
+		runtime.Version(), runtime.NumCPU(), busy(), filepath.Base(trace), runs)
 	return t.all(list)
 }
 
-// load is the machine's load of the last minute.
-func load() string {
+// busy is the machine's load of the last minute.
+func busy() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return "not known"

@@ -106,7 +106,18 @@ func (x *Tree) Around(row uint32, t int64) Node {
 
 // linkForward reads the arrows from forward operators to backward ones.
 func (x *Tree) linkForward() {
-	starts := map[arrowName]Node{}
+	autograd := make([]bool, x.t.Strings.Len())
+	n := 0
+	for i := range x.t.Flows {
+		if f := &x.t.Flows[i]; f.Start && (autograd[f.Name] || isAutograd(x.t.Strings.At(f.Name))) {
+			autograd[f.Name] = true
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	starts := make(map[arrowName]Node, n)
 	operatorAt := func(f *timeline.FlowPoint) Node {
 		n := x.Enclosing(x.Around(f.Row, f.TS), Operator)
 		// Of those that begin there, the outer one.
@@ -116,7 +127,7 @@ func (x *Tree) linkForward() {
 		return n
 	}
 	for i := range x.t.Flows {
-		if f := &x.t.Flows[i]; f.Start && isAutograd(x.t.Strings.At(f.Name)) {
+		if f := &x.t.Flows[i]; f.Start && autograd[f.Name] {
 			if n := operatorAt(f); n != None {
 				starts[arrowName{f.Name, f.ID}] = n
 			}
@@ -125,7 +136,7 @@ func (x *Tree) linkForward() {
 	if len(starts) == 0 {
 		return
 	}
-	x.forward = map[Node]Node{}
+	x.forward = make(map[Node]Node, len(starts))
 	for i := range x.t.Flows {
 		f := &x.t.Flows[i]
 		if f.Start || f.Step {

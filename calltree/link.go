@@ -1,8 +1,6 @@
 package calltree
 
 import (
-	"slices"
-
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
@@ -68,36 +66,42 @@ func (x *Tree) isWork(i uint32) bool {
 
 // indexNodes lists calls and operators by their ids.
 func (l *linker) indexNodes() {
-	indexOf := func(n Node) (*byID, uint64) {
+	const numIndexes = 3
+	all := [numIndexes]*byID{&l.calls, &l.operators, &l.annotations}
+	// index says which index a node belongs into, numIndexes for none.
+	index := func(n Node) (int, uint64) {
 		e := l.At(n)
 		switch c := l.class[n]; {
 		case c == Call && e.Correlation != 0:
-			return &l.calls, e.Correlation
+			return 0, e.Correlation
 		case e.Flags&timeline.HasExternal == 0:
 		case c == Operator:
-			return &l.operators, uint64(e.External)
+			return 1, uint64(e.External)
 		case c == Annotation || c == Step:
-			return &l.annotations, uint64(e.External)
+			return 2, uint64(e.External)
 		}
-		return nil, 0
+		return numIndexes, 0
 	}
-	all := []*byID{&l.calls, &l.operators, &l.annotations}
-	var count [3]int
+	var ranges [numIndexes]idRange
 	for n := range Node(len(l.event)) {
-		if x, _ := indexOf(n); x != nil {
-			count[slices.Index(all, x)]++
+		if i, id := index(n); i < numIndexes {
+			ranges[i].see(id)
 		}
 	}
-	for i, x := range all {
-		*x = make(byID, 0, count[i])
-	}
-	for n := range Node(len(l.event)) {
-		if x, id := indexOf(n); x != nil {
-			*x = append(*x, entry{id, l.At(n).Start, n})
+	for i, r := range ranges {
+		each := func(f func(Node, uint64)) {
+			for n := range Node(len(l.event)) {
+				if of, id := index(n); of == i {
+					f(n, id)
+				}
+			}
 		}
-	}
-	for _, x := range all {
-		x.sort()
+		switch {
+		case r.close():
+			*all[i] = l.closeIDs(r, each)
+		case r.n > 0:
+			*all[i] = l.farIDs(r, each)
+		}
 	}
 }
 
@@ -109,15 +113,15 @@ func (l *linker) callOf(work *timeline.Event) Node {
 		return None
 	}
 	best, bestAgrees := None, false
-	for _, c := range l.calls.of(work.Correlation).around(work.Start) {
-		e := l.At(c.node)
+	for _, c := range l.near(l.calls.of(work.Correlation), work.Start) {
+		e := l.At(c)
 		agrees := work.Flags&e.Flags&timeline.HasExternal != 0 && work.External == e.External
 		switch {
 		case best == None, agrees && !bestAgrees:
-			best, bestAgrees = c.node, agrees
-		case bestAgrees && !agrees, l.Inside(c.node, best):
+			best, bestAgrees = c, agrees
+		case bestAgrees && !agrees, l.Inside(c, best):
 		case e.Start <= work.Start || l.At(best).Start > work.Start && e.Start < l.At(best).Start:
-			best = c.node
+			best = c
 		}
 	}
 	return best
@@ -171,16 +175,16 @@ func (l *linker) named(e *timeline.Event, correlation uint64, call Node) Node {
 	}
 	// What had no External id got the correlation id from older versions of Kineto.
 	doubtful := uint64(e.External) == correlation
-	for _, index := range []byID{l.operators, l.annotations} {
+	for _, index := range []*byID{&l.operators, &l.annotations} {
 		best, miss := None, int64(0)
-		for _, c := range index.of(uint64(e.External)).around(t) {
-			o := l.At(c.node)
+		for _, c := range l.near(index.of(uint64(e.External)), t) {
+			o := l.At(c)
 			away := max(o.Start-t, t-o.End, 0)
 			if call != None && l.t.Rows[o.Row].PID != l.t.Rows[l.At(call).Row].PID {
 				away += 1 << 61 // another process counts its own ids
 			}
 			if best == None || away <= miss {
-				best, miss = c.node, away
+				best, miss = c, away
 			}
 		}
 		if best != None && (!doubtful || call != None && miss == 0) {

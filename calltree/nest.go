@@ -29,9 +29,13 @@ func (x *Tree) nest() {
 		}
 	}
 	lists := rowsOf.lists()
-	x.joinStrayPython(lists, class)
+	joined := x.joinStrayPython(lists, class)
 
-	x.event = make([]uint32, 0, total)
+	// The nodes of a row take the place of its list, unless lists were joined.
+	x.event = rowsOf.all[:0]
+	if joined {
+		x.event = make([]uint32, 0, total)
+	}
 	x.parent = make([]Node, 0, total)
 	x.end = make([]Node, total)
 	x.class = make([]Class, 0, total)
@@ -52,18 +56,6 @@ func (x *Tree) nest() {
 	}
 	x.first = append(x.first, Node(len(x.event)))
 	slices.SortFunc(x.steps, func(a, b Node) int { return cmp.Compare(x.At(a).Start, x.At(b).Start) })
-}
-
-// sortSpans puts the spans of a row in order: by start, the longer first.
-func (x *Tree) sortSpans(list []uint32, class []Class) {
-	at := x.t.Events.At
-	by := func(a, b uint32) int {
-		e, f := at(a), at(b)
-		return cmp.Or(cmp.Compare(e.Start, f.Start), cmp.Compare(f.End, e.End), cmp.Compare(class[a], class[b]), cmp.Compare(a, b))
-	}
-	if !slices.IsSortedFunc(list, by) {
-		slices.SortFunc(list, by)
-	}
 }
 
 // open is a span that has begun.

@@ -5,8 +5,8 @@ import "slices"
 // joinStrayPython moves the Python functions that torch put on a row of their own,
 // pid 0 and tid 0, to the thread that called them: that of the most operators, if
 // nearly all it did lies inside of Python functions. Functions of several threads
-// cannot be told apart there, and are left.
-func (x *Tree) joinStrayPython(lists [][]uint32, class []Class) {
+// cannot be told apart there, and are left. It reports whether it moved any.
+func (x *Tree) joinStrayPython(lists [][]uint32, class []Class) bool {
 	stray := -1
 	for row, list := range lists {
 		r := &x.t.Rows[row]
@@ -17,7 +17,7 @@ func (x *Tree) joinStrayPython(lists [][]uint32, class []Class) {
 		}
 	}
 	if stray < 0 {
-		return
+		return false
 	}
 	best, most := -1, 0
 	for row, list := range lists {
@@ -35,10 +35,11 @@ func (x *Tree) joinStrayPython(lists [][]uint32, class []Class) {
 		}
 	}
 	if best < 0 || !x.nestsIn(lists[best], lists[stray], class) {
-		return
+		return false
 	}
 	lists[best] = append(slices.Clone(lists[best]), lists[stray]...)
 	lists[stray] = nil
+	return true
 }
 
 // nestsIn reports whether spans lie inside Python functions, which nest among

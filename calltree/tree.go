@@ -24,14 +24,13 @@ type Tree struct {
 	t *timeline.Trace
 
 	// By node.
-	event  []uint32
-	parent []Node
-	end    []Node
-	class  []Class
-	inOp   []Node  // the innermost operator at or around it
-	scope  []int32 // in scopes
-	covered,
-	ownDevice, device []int64 // ns
+	event   []uint32
+	parent  []Node
+	end     []Node
+	class   []Class
+	inOp    []Node  // the innermost operator at or around it
+	scope   []int32 // in scopes
+	covered []int64 // ns
 
 	scopes []scope
 	nodeOf []Node   // by event of the trace
@@ -44,9 +43,10 @@ type Tree struct {
 	operator []Node
 	why      []reason
 
-	workOf   []Work // by event, only as long as the last device event
-	byOwner  []Work // works by operator, then in order; those without stand first
-	ownerAt  []int32
+	workOf   []Work        // by event, only as long as the last device event
+	byOwner  []Work        // works by operator, then in order; those without stand first
+	ownerAt  []int32       // by node + 1: where its works begin in byOwner; and one more
+	before   []int64       // by place in byOwner: the device time of those before it, ns; and one more
 	forward  map[Node]Node // backward operator to forward operator
 	steps    []Node        // in the order of their starts
 	hasHost  bool
@@ -175,8 +175,10 @@ func (x *Tree) SelfTime(n Node) int64 { return x.At(n).Duration() - x.covered[n]
 
 // SelfDevice returns the device time of the work that belongs to n itself, ns. Work
 // that runs at the same time counts in full.
-func (x *Tree) SelfDevice(n Node) int64 { return x.ownDevice[n] }
+func (x *Tree) SelfDevice(n Node) int64 { return x.before[x.ownerAt[n+2]] - x.before[x.ownerAt[n+1]] }
 
 // Device returns the device time of the work that belongs to n or to what is inside
 // it, ns.
-func (x *Tree) Device(n Node) int64 { return x.device[n] }
+func (x *Tree) Device(n Node) int64 {
+	return x.before[x.ownerAt[x.end[n]+1]] - x.before[x.ownerAt[n+1]]
+}

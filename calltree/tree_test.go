@@ -322,3 +322,61 @@ func TestRecorded(t *testing.T) {
 		}
 	}
 }
+
+// TestEqualSpans: of operators of one start and one length the one that began first
+// is outside, in whatever order they stand.
+func TestEqualSpans(t *testing.T) {
+	ops := []string{
+		span("cpu_op", "outer", 1, 1, 5, 10, `"External id":7`),
+		span("cpu_op", "middle", 1, 1, 5, 10, `"External id":8`),
+		span("cpu_op", "inner", 1, 1, 5, 10, `"External id":9`),
+		span("cuda_runtime", "cudaLaunchKernel", 1, 1, 5, 10, `"correlation":3`),
+		span("cuda_driver", "cuLaunchKernel", 1, 1, 5, 10, `"correlation":3`),
+	}
+	for _, order := range [][]int{{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 4, 0, 1, 3}} {
+		var texts []string
+		for _, i := range order {
+			texts = append(texts, ops[i])
+		}
+		d, err := chrome.Read(strings.NewReader(`{"traceEvents":[`+strings.Join(texts, ",")+`]}`), chrome.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := New(d.Trace)
+		var names []string
+		for n := range x.Nodes() {
+			names = append(names, x.Name(n))
+			if x.Parent(n) != n-1 {
+				t.Errorf("%v: the parent of %s is %d", order, x.Name(n), x.Parent(n))
+			}
+		}
+		if got := strings.Join(names, " "); got != "outer middle inner cudaLaunchKernel cuLaunchKernel" {
+			t.Errorf("%v: %s", order, got)
+		}
+	}
+}
+
+// TestSortSpans holds the sort against the plain one, for spans in pieces that are in
+// order, in none, and all alike.
+func TestSortSpans(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, pieces := range []int{1, 2, 3, 7, 50, 1000, 5000} {
+		for _, moments := range []int{1, 100, 100_000} {
+			tr := &timeline.Trace{}
+			list := make([]uint32, 5000)
+			for i := range list {
+				start := int64(i%(5000/pieces+1)) * int64(moments) / 5000
+				if pieces == 5000 {
+					start = r.Int64N(int64(moments))
+				}
+				list[i] = tr.Events.Add(timeline.Event{Start: start, End: start + r.Int64N(3), Flags: timeline.HasExternal, External: r.Int64N(4)})
+			}
+			s := sorter{x: &Tree{t: tr}, class: make([]Class, len(list))}
+			want := slices.Clone(list)
+			slices.SortFunc(want, s.compare)
+			if s.sort(list); !slices.Equal(list, want) {
+				t.Errorf("%d pieces, %d moments: not in order", pieces, moments)
+			}
+		}
+	}
+}

@@ -107,33 +107,27 @@ func (x *Tree) WorksOf(n Node) iter.Seq[Work] {
 	}
 }
 
-// sum adds up device time, and lists work by operator.
+// sum lists work by operator, and adds up device time: what is inside a node stands
+// behind it.
 func (x *Tree) sum() {
-	nodes := len(x.event)
-	x.ownDevice, x.device = make([]int64, nodes), make([]int64, nodes)
-	x.ownerAt = make([]int32, nodes+2)
-	for w, n := range x.operator {
+	x.ownerAt = make([]int32, len(x.event)+2)
+	for _, n := range x.operator {
 		x.ownerAt[n+1]++
-		if n != None {
-			x.ownDevice[n] += x.t.Events.At(x.work[w]).Duration()
-		}
 	}
-	// ownerAt holds counts by owner + 1; it becomes where each begins.
+	// ownerAt holds counts; it becomes where the works of each end, then where they begin.
 	at := int32(0)
 	for i, n := range x.ownerAt {
-		x.ownerAt[i] = at
 		at += n
+		x.ownerAt[i] = at
 	}
 	x.byOwner = make([]Work, len(x.work))
-	next := append([]int32(nil), x.ownerAt...)
-	for w, n := range x.operator {
-		x.byOwner[next[n+1]] = Work(w)
-		next[n+1]++
+	for w := len(x.operator) - 1; w >= 0; w-- {
+		i := &x.ownerAt[x.operator[w]+1]
+		*i--
+		x.byOwner[*i] = Work(w)
 	}
-	for n := Node(nodes) - 1; n >= 0; n-- {
-		x.device[n] += x.ownDevice[n]
-		if p := x.parent[n]; p != None {
-			x.device[p] += x.device[n]
-		}
+	x.before = make([]int64, len(x.byOwner)+1)
+	for i, w := range x.byOwner {
+		x.before[i+1] = x.before[i] + x.WorkAt(w).Duration()
 	}
 }

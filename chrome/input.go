@@ -28,6 +28,9 @@ func ReadFile(path string, o ReadOptions) ([]*Document, error) {
 func ReadEach(path string, o ReadOptions, each func(*Document) error) error {
 	var own error // of each, or says what was read
 	err := unpack.Each(path, os.Stdin, func(name string, r io.Reader) error {
+		if o.Member != "" && name != path+"/"+o.Member {
+			return nil
+		}
 		d, err := Read(r, o)
 		if err != nil {
 			own = fmt.Errorf("read %s: %w", name, err)

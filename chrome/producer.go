@@ -54,6 +54,12 @@ func (p *producerRule) fits(features []string) bool {
 	return (len(p.Any) == 0 || slices.ContainsFunc(p.Any, has)) && !slices.ContainsFunc(p.None, has)
 }
 
+// tracerVendors has the vendor of the devices that a tracer of ours records. The PPU's
+// calls have CUDA's names, and the DCU's have ROCm's: nothing else in a trace tells.
+var tracerVendors = map[string]string{
+	"cupti": "cuda", "ascend": "ascend", "musa": "musa", "metax": "metax", "ppu": "ppu", "roctracer": "dcu",
+}
+
 func (b *builder) producer() (p Producer) {
 	features := b.features()
 	for i := range b.rules.producers {
@@ -65,6 +71,9 @@ func (b *builder) producer() (p Producer) {
 	if c := b.t.Completeness; c != nil && c.Recorded() {
 		// Our own: "flagos-trace 1.2"; the vendor is the tracer's.
 		p.Version = strings.TrimSpace(strings.TrimPrefix(c.Tool, p.Name))
+		if p.Vendor = tracerVendors[c.Tracer]; p.Vendor != "" {
+			return p
+		}
 		for i := range b.rules.producers {
 			if r := &b.rules.producers[i]; r.Name != p.Name && r.fits(features) {
 				p.Vendor = r.Vendor

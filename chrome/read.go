@@ -23,10 +23,16 @@ type ReadOptions struct {
 	// MaxFindings is how many findings of one rule are kept in full; 0 means 100.
 	// All are counted.
 	MaxFindings int
-	// Visit, if it is set, is called for every event of the timeline as it is read:
-	// its index, and its arguments as raw members without braces, valid until Visit
-	// returns. Times, pairs and arrows are not settled then.
-	Visit func(event uint32, args []byte)
+	// Visit, if it is set, is called once for every event of the timeline t: its index,
+	// and its arguments as raw members without braces, valid until Visit returns. What
+	// the event is and its arguments are settled then, and so is the length of a span;
+	// times, arrows, rows and what stands at the top of the document are not. Most
+	// events are visited as they are read; those that later ones say more of (begins of
+	// spans, events without a category) when all are read.
+	Visit func(t *timeline.Trace, event uint32, args []byte)
+	// Member has ReadFile and ReadEach read only the trace of that name in an archive;
+	// the others may be damaged then.
+	Member string
 	// DropArgs leaves raw arguments out of the timeline, which is then some 40 %
 	// smaller and cannot be written as it stood.
 	DropArgs bool

@@ -35,9 +35,10 @@ type builder struct {
 	copies    map[uint32]copyName
 	launches  map[uint32]bool // API names: whether they start work
 	none      details         // of an event without any
-	visit     func(event uint32, args []byte)
+	visit     func(t *timeline.Trace, event uint32, args []byte)
 	dropArgs  bool
-	open      uint32 // in Args: "finished": false
+	late      []uint32 // events whose arguments count when all are read
+	open      uint32   // in Args: "finished": false
 }
 
 type classKey struct {
@@ -151,13 +152,11 @@ func (b *builder) event(k *block, it *item, category uint32, offset int64) {
 		Name: b.text(it.name.in(k.text)), Category: category, Row: row, Kind: it.kind,
 	}
 	args := members(it.args.in(k.text))
-	if b.visit != nil {
-		b.visit(uint32(t.Events.Len()), args)
+	late := (b.visit != nil || b.dropArgs) && (it.phase == 'B' || it.phase == 'X' && category == 0)
+	s := timeline.SourceEvent{}
+	if late || !b.dropArgs {
+		s.Args = t.Args.Add(args)
 	}
-	if b.dropArgs {
-		args = nil
-	}
-	s := timeline.SourceEvent{Args: t.Args.Add(args)}
 	s.SetOffset(offset)
 	if it.fields.off != 0 {
 		s.Fields = b.names.id(&t.Strings, it.fields.in(k.text))
@@ -203,6 +202,12 @@ func (b *builder) event(k *block, it *item, category uint32, offset int64) {
 	t.Events.Add(e)
 	b.src.Events.Add(s)
 	b.events = index
+	switch {
+	case late:
+		b.late = append(b.late, uint32(index))
+	case b.visit != nil:
+		b.visit(t, uint32(index), args)
+	}
 	if it.phase == 'B' {
 		g := b.edge(k, it, offset, true)
 		g.event = uint32(index)

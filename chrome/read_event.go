@@ -228,6 +228,27 @@ func jsonEnd(b []byte, i, depth int) int {
 
 func scalarEnd(b []byte, i int) int {
 	start := i
+	// Most are numbers without an exponent.
+	if i < len(b) && b[i] == '-' {
+		i++
+	}
+	whole := i
+	for i < len(b) && b[i]-'0' <= 9 {
+		i++
+	}
+	if i > whole && (b[whole] != '0' || i == whole+1) && i < len(b) {
+		if !scalarByte[b[i]] {
+			return i
+		}
+		if b[i] == '.' {
+			point := i
+			for i++; i < len(b) && b[i]-'0' <= 9; i++ {
+			}
+			if i > point+1 && i < len(b) && !scalarByte[b[i]] {
+				return i
+			}
+		}
+	}
 	for i < len(b) && scalarByte[b[i]] {
 		i++
 	}

@@ -17,6 +17,7 @@ func (b *builder) finish(bytes int64) *Document {
 	b.attachFlows()
 	b.absolute()
 	b.byProcess()
+	b.visitLate()
 	b.rows()
 	b.t.Window = RecordedWindow(b.t)
 	b.process()
@@ -96,6 +97,31 @@ func (b *builder) byProcess() {
 		b.detail(e, s, &d)
 		b.rowInfo[e.Row].see(e, t)
 	}
+}
+
+// visitLate visits the events whose arguments were kept until now, and drops those.
+func (b *builder) visitLate() {
+	t := b.t
+	for _, i := range b.late {
+		e, s := t.Events.At(i), b.src.Events.At(i)
+		if b.visit != nil {
+			b.visit(t, i, t.Args.At(s.Args))
+		}
+		if !b.dropArgs {
+			continue
+		}
+		s.Args = 0
+		switch e.Kind {
+		case timeline.Host, timeline.Other:
+			e.Detail = 0
+		case timeline.Kernel:
+			t.Kernels.At(e.Detail).Collective = 0
+		}
+	}
+	if b.dropArgs {
+		t.Args = timeline.Args{}
+	}
+	b.late = nil
 }
 
 // rows says what each row is.

@@ -2,6 +2,7 @@ package chrome
 
 import (
 	"hash/fnv"
+	"slices"
 
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
@@ -48,6 +49,9 @@ func (b *builder) flow(k *block, it *item, category uint32, offset int64) {
 			return
 		}
 		b.unmatched = true
+	}
+	if len(t.Flows) == cap(t.Flows) {
+		t.Flows = slices.Grow(t.Flows, max(64, len(t.Flows))) // append grows by less, and copies more
 	}
 	t.Flows = append(t.Flows, p)
 	b.src.Flows.Add(f)

@@ -29,7 +29,12 @@ func (l *lexer) finish(b []byte, at int) {
 		return
 	}
 	if it.cat.off != 0 {
-		it.kind = l.rules.kinds[string(it.cat.in(b).bare())]
+		// Events of a category mostly follow one another.
+		if cat := it.cat.in(b).bare(); !bytes.Equal(cat, l.lastCategory) {
+			l.lastCategory = append(l.lastCategory[:0], cat...)
+			l.lastKind = l.rules.kinds[string(cat)]
+		}
+		it.kind = l.lastKind
 	}
 	it.ts, it.has = l.time(b, l.ts, itemTS, at)
 	if it.has&itemTS == 0 && it.phase != 'M' {

@@ -82,6 +82,8 @@ type lexer struct {
 	keys                                   [64]span
 	out                                    []byte // room for mended text
 	failures                               int    // elements in a row that could not be read
+	lastCategory                           []byte // and its kind
+	lastKind                               timeline.Kind
 }
 
 // listState is where in a list of events the lexer stands.

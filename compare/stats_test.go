@@ -99,7 +99,7 @@ func TestFindsSlowdowns(t *testing.T) {
 		name    string
 		effects []float64
 		percent int
-	}{{"everything", repeat(1.05, 20), 99}, {"one operator of five", ofFive, 95}, {"one operator of twenty", ofTwenty, 88}} {
+	}{{"everything", repeat(1.05, 20), 99}, {"the only operator", repeat(1.05, 1), 99}, {"one operator of five", ofFive, 95}, {"one operator of twenty", ofTwenty, 88}} {
 		r := rand.New(rand.NewPCG(3, 4))
 		found, blamed := 0, 0
 		for range trials {

@@ -53,6 +53,11 @@ type IDPair struct {
 	Host    bool // the process that was traced
 }
 
+// IsMerged reports whether a trace has the record of a merge, and parts in it.
+func IsMerged(t *timeline.Trace) bool {
+	return slices.ContainsFunc(Infos(t), func(i Info) bool { return !i.Skip() })
+}
+
 // Skip reports whether the part has nothing of its own in the merged trace.
 func (i *Info) Skip() bool { return len(i.IDs) == 0 }
 

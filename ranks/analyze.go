@@ -23,6 +23,9 @@ func Analyze(ranks []*Rank, matches []Match, clocks []timeline.Alignment) *Analy
 		if clocks != nil {
 			p.Clock = &clocks[i]
 		}
+		if k := twin(ranks, i); k >= 0 {
+			p.SecondOf = ranks[k].File
+		}
 		a.Ranks = append(a.Ranks, p)
 	}
 	waits := make([][]int64, len(ranks)) // by step
@@ -42,8 +45,9 @@ func (r *Rank) died() bool {
 	return r.Ended == timeline.EndCut || r.Ended == "" && r.Signal != ""
 }
 
-// split says how long a side of an operation waited until the last had begun.
-func (s *Side) split(ranks []*Rank, begun int64) (wait, transfer int64) {
+// Split says how long a side of an operation waited until the last had begun, and how
+// long it transferred from there on, ns. begun is when the last one began.
+func (s *Side) Split(ranks []*Rank, begun int64) (wait, transfer int64) {
 	op := &ranks[s.Rank].Ops[s.Op]
 	kind := ranks[s.Rank].Whats[op.What].Kind
 	wait = min(max(begun, op.Start), op.End) - op.Start
@@ -82,7 +86,7 @@ func (a *Analysis) operations(ranks []*Rank, matches []Match, clocks []timeline.
 		}
 		contradicted := false
 		for _, s := range m.Sides {
-			wait, transfer := s.split(ranks, begun)
+			wait, transfer := s.Split(ranks, begun)
 			p.Wait, p.MaxWait, p.Transfer = p.Wait+wait, max(p.MaxWait, wait), p.Transfer+transfer
 			r := &a.Ranks[s.Rank]
 			r.Wait, r.Transfer, r.Matched = r.Wait+wait, r.Transfer+transfer, r.Matched+1
@@ -145,6 +149,9 @@ func (a *Analysis) steps(ranks []*Rank, waits [][]int64) {
 	index := map[int64]int{}
 	var own []int64
 	for i, r := range ranks {
+		if a.Ranks[i].SecondOf != "" {
+			continue
+		}
 		for k, s := range r.Steps {
 			at, ok := index[s.Number]
 			if !ok {
@@ -172,14 +179,22 @@ func (a *Analysis) steps(ranks []*Rank, waits [][]int64) {
 }
 
 func (a *Analysis) imbalance() {
+	// Of a job, those that do not take part in it, launchers and helpers, say nothing.
+	job := slices.ContainsFunc(a.Ranks, func(r RankReport) bool { return r.Operations > 0 })
 	var sum, most int64
+	n := 0
 	for i := range a.Ranks {
-		sum += a.Ranks[i].Compute
-		if a.Ranks[i].Compute > most {
-			most, a.Busiest = a.Ranks[i].Compute, a.Ranks[i].Name
+		r := &a.Ranks[i]
+		if r.SecondOf != "" || job && r.Operations == 0 && r.Unnamed == 0 {
+			continue
+		}
+		n++
+		sum += r.Compute
+		if r.Compute > most {
+			most, a.Busiest = r.Compute, r.Name
 		}
 	}
-	if n := len(a.Ranks); n > 1 && sum > 0 {
+	if n > 1 && sum > 0 {
 		mean := float64(sum) / float64(n)
 		share := float64(most)/mean - 1
 		a.Imbalance = &share

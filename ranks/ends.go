@@ -8,6 +8,19 @@ import (
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
+// Seconds says in words which ranks have more than one trace.
+func (a *Analysis) Seconds() []string {
+	var out []string
+	for i := range a.Ranks {
+		if r := &a.Ranks[i]; r.SecondOf == r.File && r.File != "" {
+			out = append(out, fmt.Sprintf("%s has two traces named %s: the second takes no part in steps and operations", r.Name, r.File))
+		} else if r.SecondOf != "" {
+			out = append(out, fmt.Sprintf("%s has two traces, %s and %s: the second takes no part in steps and operations", r.Name, r.SecondOf, r.File))
+		}
+	}
+	return out
+}
+
 // Ends says in words which ranks died and when, and which have nothing where others
 // go on with what they were to take part in.
 func (a *Analysis) Ends() []string {

@@ -83,7 +83,7 @@ type Step struct {
 // nothing of the trace.
 func Collect(t *timeline.Trace, file string) []*Rank {
 	infos := merge.Infos(t)
-	if len(infos) == 0 {
+	if !merge.IsMerged(t) {
 		c := collector{t: t, r: newRank(t.Metadata, t.Process, merge.DefaultLabel(t), file)}
 		c.r.ended(t.Completeness)
 		c.collect(nil)

@@ -14,7 +14,8 @@ type Analysis struct {
 	// Operations are all that at least two ranks have, in the order of time.
 	Operations []OperationReport `json:"operations"`
 	// Imbalance is by how much the rank that computed most did more than the mean,
-	// as a share of that; absent for one rank, or where nothing computed.
+	// as a share of that; absent for one rank, or where nothing computed. Where ranks
+	// communicate, traces that do not are not counted, nor are second traces of a rank.
 	Imbalance *float64 `json:"compute_imbalance,omitempty"`
 	Busiest   string   `json:"busiest,omitempty"`
 	// Contradictions counts the operations of which a side still ends before another
@@ -24,12 +25,15 @@ type Analysis struct {
 
 // RankReport is about one rank.
 type RankReport struct {
-	Rank  *int                `json:"rank,omitempty"`
-	Name  string              `json:"name"`
-	File  string              `json:"file,omitempty"`
-	Host  string              `json:"host,omitempty"`
-	PID   int                 `json:"pid,omitempty"`
-	Clock *timeline.Alignment `json:"clock,omitempty"`
+	Rank *int   `json:"rank,omitempty"`
+	Name string `json:"name"`
+	File string `json:"file,omitempty"`
+	Host string `json:"host,omitempty"`
+	PID  int    `json:"pid,omitempty"`
+	// SecondOf is the file of an earlier trace that says that it is of the same rank.
+	// The rank's steps and operations are those of that one.
+	SecondOf string              `json:"second_trace_of,omitempty"`
+	Clock    *timeline.Alignment `json:"clock,omitempty"`
 	// Compute is how long a kernel ran that does not communicate; Communicate how
 	// long one that does; Exposed how long of that no other ran.
 	Compute     int64 `json:"compute_ns"`

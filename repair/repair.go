@@ -118,7 +118,9 @@ func Document(d *chrome.Document, o Options) (*Report, error) {
 		r.does[s.name] = len(o.Only) == 0
 	}
 	for i, name := range slices.Concat(o.Only, o.Skip) {
-		if _, ok := r.does[name]; !ok {
+		if _, ok := r.does[name]; !ok && name == "text" {
+			return nil, fmt.Errorf("%w: the text is made strict JSON in any case: name others than \"text\", of %v", ErrOptions, Names())
+		} else if !ok {
 			return nil, fmt.Errorf("%w: %q is no repair; there are %v", ErrOptions, name, Names())
 		}
 		r.does[name] = i < len(o.Only)

@@ -64,12 +64,13 @@ type class struct {
 	duration  int64 // of the first; -1 when others differ
 	keys      []argKey
 	index     map[string]int
-	order     []int    // keys of the last event, in order
-	leads     [][]byte // what stood before their values
-	seen      []bool   // by string: the name occurred
+	begin     [2]int // guesses at the first key of an event
+	seen      []bool // by string: the name occurred
 	names     int
 
-	pairs []pair
+	pairs   []pair
+	figures []int               // keys of figures
+	named   map[uint32][]string // by name: the values on its first event, by key
 }
 
 type argKey struct {
@@ -82,6 +83,9 @@ type argKey struct {
 	limits  *limits
 	value   chrome.Value // of the event that is looked at
 	at      int64        // which event value is of
+	figure  figureKey
+	leads   [2][]byte // what stands before its value, as the first of an event and as a further one
+	next    [2]int    // guesses at the key behind it: the last two
 }
 
 // pair are two keys whose values are compared.
@@ -103,8 +107,8 @@ var keyAliases = map[string]string{
 	"Stream Id": "stream", "streamId": "stream", "Bytes": "bytes", "size(B)": "bytes",
 }
 
-func newClass(name string, strings int) *class {
-	return &class{name: name, tracer: slices.Contains(canonical[:], name), index: map[string]int{}, seen: make([]bool, strings), duration: -2}
+func newClass(name string) *class {
+	return &class{name: name, tracer: slices.Contains(canonical[:], name), index: map[string]int{}, duration: -2}
 }
 
 func (c *class) key(name []byte) int {
@@ -120,7 +124,12 @@ func (c *class) key(name []byte) int {
 		}
 		i = len(c.keys)
 		c.index[key] = i
-		c.keys = append(c.keys, argKey{key: key, limits: limitsOf(c.name, key), at: -1})
+		k := argKey{key: key, limits: limitsOf(c.name, key), at: -1}
+		if f := slices.Index(figureNames[:], key); f > 0 {
+			k.figure = figureKey(f)
+			c.figures = append(c.figures, i)
+		}
+		c.keys = append(c.keys, k)
 		for _, p := range copies {
 			a, okA := c.index[p[0]]
 			b, okB := c.index[p[1]]
@@ -138,11 +147,12 @@ const maxFirst = 64
 
 // take looks at the arguments of the event number c.n of the class.
 func (c *class) take(event uint32, args []byte, bad func(key string, v chrome.Value, l *limits)) {
-	for i, p := 0, 0; ; p++ {
-		k, v := c.next(args, i, p)
+	for i, last := 0, -1; ; {
+		k, v := c.next(args, i, last)
 		if k < 0 {
 			break
 		}
+		last = k
 		end := valueEnd(args, v)
 		if end <= v {
 			break
@@ -184,33 +194,69 @@ func (c *class) take(event uint32, args []byte, bad func(key string, v chrome.Va
 	}
 }
 
-// next finds the key of the member at args[i], the p-th, and where its value
-// begins; the key is -1 where there is none. Events of a category mostly have the
-// same keys in the same order and spacing as the one before: then one comparison
-// tells.
-func (c *class) next(args []byte, i, p int) (key, value int) {
-	if p < len(c.order) && bytes.HasPrefix(args[i:], c.leads[p]) {
-		key, value = c.order[p], skipBlank(args, i+len(c.leads[p]))
-	} else {
-		at := skipBlank(args, i)
-		if at < len(args) && args[at] == ',' && p > 0 {
-			at = skipBlank(args, at+1)
-		}
-		if at >= len(args) || args[at] != '"' {
-			return -1, 0
-		}
-		end := stringEnd(args, at)
-		if end < 0 {
-			return -1, 0
-		}
-		colon := skipBlank(args, end)
-		if colon >= len(args) || args[colon] != ':' {
-			return -1, 0
-		}
-		key, value = c.key(args[at+1:end-1]), skipBlank(args, colon+1)
-		c.order = append(c.order[:min(p, len(c.order))], key)
-		c.leads = append(c.leads[:min(p, len(c.leads))], bytes.Clone(args[i:value]))
+// maxNamed bounds for how many names first values are kept.
+const maxNamed = 1 << 12
+
+// firstOf keeps the values of the event last taken if it is the first of its name.
+func (c *class) firstOf(name uint32) {
+	if _, ok := c.named[name]; ok || len(c.named) >= maxNamed {
+		return
 	}
+	if c.named == nil {
+		c.named = map[uint32][]string{}
+	}
+	values := make([]string, len(c.keys))
+	for i := range c.keys {
+		if a := &c.keys[i]; a.at == c.n && len(a.value) <= maxFirst {
+			values[i] = string(a.value)
+		}
+	}
+	c.named[name] = values
+}
+
+// next finds the key of the member at args[i], behind another or -1, and where its
+// value begins; the key is -1 where there is none. Events of a category mostly have
+// the same keys in the same order and spacing as those before: then a comparison
+// tells.
+func (c *class) next(args []byte, i, last int) (key, value int) {
+	guesses, further := &c.begin, 0
+	if last >= 0 {
+		guesses, further = &c.keys[last].next, 1
+	}
+	for _, k := range guesses {
+		if k < len(c.keys) {
+			if lead := c.keys[k].leads[further]; len(lead) > 0 && bytes.HasPrefix(args[i:], lead) {
+				return c.within(args, k, skipBlank(args, i+len(lead)))
+			}
+		}
+	}
+	at := skipBlank(args, i)
+	if at < len(args) && args[at] == ',' && last >= 0 {
+		at = skipBlank(args, at+1)
+	}
+	if at >= len(args) || args[at] != '"' {
+		return -1, 0
+	}
+	end := stringEnd(args, at)
+	if end < 0 {
+		return -1, 0
+	}
+	colon := skipBlank(args, end)
+	if colon >= len(args) || args[colon] != ':' {
+		return -1, 0
+	}
+	key, value = c.key(args[at+1:end-1]), skipBlank(args, colon+1)
+	if last >= 0 {
+		guesses = &c.keys[last].next // may have moved
+	}
+	guesses[0], guesses[1] = key, guesses[0]
+	lead := &c.keys[key].leads[further]
+	*lead = append((*lead)[:0], args[i:value]...)
+	return c.within(args, key, value)
+}
+
+// within returns -1 for a value that is behind the end.
+func (c *class) within(args []byte, key, value int) (int, int) {
 	if value >= len(args) {
 		return -1, 0
 	}
@@ -264,14 +310,6 @@ func valueEnd(b []byte, i int) int {
 		i++
 	}
 	return i
-}
-
-// of returns the value of an argument of the event last taken, nil if it has none.
-func (c *class) of(key string) chrome.Value {
-	if i, ok := c.index[key]; ok && c.keys[i].at == c.n {
-		return c.keys[i].value
-	}
-	return nil
 }
 
 // number reads a number, quoted or not.

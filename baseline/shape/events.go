@@ -1,11 +1,8 @@
 package shape
 
 import (
-	"math"
 	"strconv"
 
-	"github.com/flagos-ai/flagos-trace/chrome"
-	"github.com/flagos-ai/flagos-trace/event"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
@@ -18,32 +15,25 @@ func (s *scanner) events() {
 			&Measure{}, s.measure(NamesReal), s.measure(InWindow)
 		fraction = s.hasFractions()
 		trace    = s.o.Longest
-		at       uint32
 	)
-	bad := func(key string, v chrome.Value, l *limits) {
-		x := s.example(at)
-		x.Key, x.Want, x.Got = key, l.String(), string(v)
-		plausible.bad(x)
-	}
+	*plausible = s.plausible
 	for i := range uint32(t.Events.Len()) {
 		e, src := t.Events.At(i), t.Source.Events.At(i)
 		if src.Phase == 'M' {
 			continue
 		}
-		c := s.class(i, e)
+		c := s.class(e)
 		if c == nil {
 			continue
 		}
-		if c.n == 0 {
-			c.first = i
-		}
 		s.rowUsed[e.Row] = true
+		if c.seen == nil {
+			c.seen = make([]bool, t.Strings.Len())
+		}
 		if !c.seen[e.Name] {
 			c.seen[e.Name] = true
 			c.names++
 		}
-		at = i
-		c.take(i, t.Args.At(src.Args), bad)
 		span := e.Flags&timeline.Instant == 0 && src.Phase == 0
 		d := e.Duration()
 		if span {
@@ -77,7 +67,6 @@ func (s *scanner) events() {
 				}
 			}
 			plausible.Checked++
-			s.derived(i, e, c, fraction)
 		case e.Kind.IsAPI():
 			real.Checked++
 			if s.mark(e.Name)&markPlaceholder != 0 {
@@ -101,7 +90,6 @@ func (s *scanner) events() {
 				}
 			}
 		}
-		c.n++
 	}
 	if scoped.Checked > 0 {
 		m := s.measure(NamesScoped)
@@ -152,47 +140,4 @@ func (s *scanner) hasFractions() bool {
 		}
 	}
 	return false
-}
-
-// derived holds figures against those they are made of, by Kineto's formulas: a
-// kernel's blocks per SM are its blocks over the number of SMs, its warps per SM
-// that times the warps of a block, a copy's bandwidth its bytes over its time.
-func (s *scanner) derived(i uint32, e *timeline.Event, c *class, fraction bool) {
-	check := func(key string, want float64) float64 {
-		v := c.of(key)
-		if v == nil {
-			return 0
-		}
-		got, ok := number(v)
-		if !ok {
-			return 0
-		}
-		m := s.measure(Derived)
-		m.Checked++
-		if math.Abs(got-want) > max(0.01*math.Abs(want), 2e-3) {
-			x := s.example(i)
-			x.Key, x.Want, x.Got = key, strconv.FormatFloat(want, 'g', 7, 64), string(v)
-			m.bad(x)
-		}
-		return got
-	}
-	switch e.Kind {
-	case timeline.Kernel:
-		l := &s.t.Launches[s.t.Kernels.At(e.Detail).Launch]
-		p := &s.t.Places[e.Place]
-		if l.Has&event.HasDims == 0 || p.Has&event.HasDevice == 0 || int(p.Device) >= len(s.numSMs) || s.numSMs[p.Device] <= 0 {
-			return
-		}
-		blocks := float64(l.Grid[0]) * float64(l.Grid[1]) * float64(l.Grid[2]) / float64(s.numSMs[p.Device])
-		check("blocks per SM", blocks)
-		if w := s.warpSize[p.Device]; w > 0 {
-			check("warps per SM", blocks*float64(l.Block[0])*float64(l.Block[1])*float64(l.Block[2])/float64(w))
-		}
-	case timeline.Memcpy, timeline.MemcpyPeer, timeline.Memset:
-		if d := e.Duration(); d > 0 && fraction {
-			if b := s.t.Copies.At(e.Detail); b.Has&event.HasBytes != 0 {
-				check("memory bandwidth (GB/s)", float64(b.Bytes)/float64(d))
-			}
-		}
-	}
 }

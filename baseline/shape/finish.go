@@ -60,6 +60,14 @@ func (s *scanner) finish() {
 			a := &c.keys[i]
 			s.keep(a.example)
 			x.Args[a.key] = &ArgStat{N: a.n, First: string(a.first), Varies: a.varies, Example: a.example}
+			for name, values := range c.named {
+				if i < len(values) && values[i] != "" {
+					if x.Args[a.key].ByName == nil {
+						x.Args[a.key].ByName = map[string]string{}
+					}
+					x.Args[a.key].ByName[s.t.Strings.At(name)] = values[i]
+				}
+			}
 			k.Args[a.key] = &Arg{Required: true, Every: a.n == c.n, Types: a.types.names(), Varies: a.varies}
 		}
 		for _, p := range c.pairs {

@@ -37,7 +37,7 @@ func (s *scanner) arrows(ids *idTable) {
 		if e.Flags&(timeline.FlowIn|timeline.FlowOut) == 0 {
 			continue
 		}
-		c := s.class(i, e)
+		c := s.class(e)
 		if c == nil {
 			continue
 		}
@@ -153,7 +153,7 @@ func (s *scanner) flows() {
 		bits        uint8
 	}
 	var (
-		list  []end
+		list  = make([]end, 0, len(t.Flows))
 		kinds []string
 		known = map[[2]uint32]int{}
 	)

@@ -18,7 +18,7 @@ type idTable struct {
 
 // newIDTable makes a table for ids from min to max, of which there are about n.
 func newIDTable(min, max uint64, n int) *idTable {
-	if max >= min && max-min < uint64(n)*8+1<<16 {
+	if max >= min && max-min < uint64(n)*16+1<<16 {
 		return &idTable{min: min, dense: make([]uint32, max-min+1)}
 	}
 	return &idTable{sparse: make(map[uint64]uint32, n)}
@@ -116,7 +116,9 @@ func (s *scanner) joins() {
 			}
 		}
 		named := op != calltree.None && e.Flags&timeline.HasExternal != 0 && tree.At(op).Flags&timeline.HasExternal != 0 && tree.At(op).External == e.External
-		if hasOps {
+		// A graph that is replayed outside of operators has none: it stands for those that
+		// ran when it was captured.
+		if hasOps && !s.loneGraph(call) {
 			linked.Checked++
 			if !named {
 				x := s.example(i)
@@ -204,13 +206,15 @@ func (s *scanner) calls(ids *idTable) {
 	}
 }
 
-// launches checks that calls which launch have device work.
+// launches checks that calls which launch have device work. While a stream is
+// captured into a graph they have none.
 func (s *scanner) launches(ids *idTable) {
 	t := s.t
 	m := s.measure(WorkOfLaunch)
+	captures := s.captures()
 	for i := range uint32(t.Events.Len()) {
 		e := t.Events.At(i)
-		if !e.Kind.IsAPI() || e.Correlation == 0 || t.Calls.At(e.Detail).Has&event.StartsWork == 0 {
+		if !e.Kind.IsAPI() || e.Correlation == 0 || t.Calls.At(e.Detail).Has&event.StartsWork == 0 || captures.at(e.Row, e.Start) {
 			continue
 		}
 		m.Checked++

@@ -84,6 +84,8 @@ type ArgStat struct {
 	First   string
 	Varies  bool
 	Example uint32 // an event that has it
+	// ByName is what it is on the first kernel of each name that has it.
+	ByName map[string]string
 }
 
 // Copied are two arguments that hold the same values in all events.
@@ -114,6 +116,11 @@ func Observe(d *chrome.Document) (*Observation, error) {
 
 // ObserveTree is Observe where the call tree is there already; nil builds it.
 func ObserveTree(d *chrome.Document, tree *Tree) (*Observation, error) {
+	return observeSeen(d, tree, nil)
+}
+
+// observeSeen looks at a document: at its arguments, too, where l is nil.
+func observeSeen(d *chrome.Document, tree *Tree, l *look) (*Observation, error) {
 	t := d.Trace
 	if t.Source == nil {
 		return nil, fmt.Errorf("baseline: %s: a shape is observed of a trace that was read from a file", d.Name)
@@ -135,21 +142,19 @@ func ObserveTree(d *chrome.Document, tree *Tree) (*Observation, error) {
 		}
 	}
 	slices.Sort(o.Lost)
-	s := &scanner{o: o, t: t, tree: tree, rules: chrome.DefaultRules()}
+	s := &scanner{look: l, o: o, t: t, tree: tree, rules: chrome.DefaultRules()}
 	s.run()
 	return o, nil
 }
 
 // scanner makes an observation.
 type scanner struct {
+	*look
 	o     *Observation
 	t     *timeline.Trace
 	tree  *Tree
 	rules *chrome.Rules
 
-	classOf  []*class // by category string; nil: not seen yet
-	byKind   [timeline.NumKinds]*class
-	classes  []*class
 	marks    []nameMarks // by string
 	rowUsed  []bool      // by row: device work on it
 	shape    *Shape
@@ -161,7 +166,6 @@ func (s *scanner) run() {
 	t := s.t
 	s.shape = &s.o.Shape
 	*s.shape = Shape{Format: Format, Version: Version, Categories: map[string]*Category{}, Holds: map[string]Level{}}
-	s.classOf = make([]*class, t.Strings.Len())
 	s.marks = make([]nameMarks, t.Strings.Len())
 	s.rowUsed = make([]bool, len(t.Rows))
 	for i := range t.Devices {
@@ -180,7 +184,12 @@ func (s *scanner) run() {
 	if s.tree == nil {
 		built.Go(func() { s.tree = calltree.New(t) })
 	}
+	if s.look == nil {
+		s.look = newLook(t)
+		s.all()
+	}
 	s.events()
+	s.derived()
 	built.Wait()
 	s.joins()
 	s.operators()
@@ -200,46 +209,7 @@ func (s *scanner) measure(id string) *Measure {
 	return m
 }
 
-func (s *scanner) example(i uint32) Example {
-	return Example{Event: int64(i), Offset: s.t.Source.Events.At(i).Offset(), Name: s.t.Strings.At(s.t.Events.At(i).Name)}
-}
-
-// classIndex returns the class of an event.
-func (s *scanner) class(i uint32, e *timeline.Event) *class {
-	if e.Category != 0 {
-		if c := s.classOf[e.Category]; c != nil {
-			return c
-		}
-		spelled := s.t.Strings.At(e.Category)
-		c := s.named(Canonical(spelled))
-		if c.name != spelled && !slices.Contains(c.spellings, spelled) {
-			c.spellings = append(c.spellings, spelled)
-		}
-		s.classOf[e.Category] = c
-		return c
-	}
-	if c := s.byKind[e.Kind]; c != nil && e.Kind != timeline.Other && e.Kind != timeline.Host {
-		return c
-	}
-	name := canonical[e.Kind]
-	if name == "" {
-		return nil // no category, and no meaning: instants that mark the window, and the like
-	}
-	c := s.named(name)
-	s.byKind[e.Kind] = c
-	return c
-}
-
-func (s *scanner) named(name string) *class {
-	for _, c := range s.classes {
-		if c.name == name {
-			return c
-		}
-	}
-	c := newClass(name, s.t.Strings.Len())
-	s.classes = append(s.classes, c)
-	return c
-}
+func (s *scanner) example(i uint32) Example { return example(s.t, i) }
 
 // keep remembers what a finding about an event needs.
 func (s *scanner) keep(i uint32) {

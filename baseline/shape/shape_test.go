@@ -244,6 +244,14 @@ func TestNumber(t *testing.T) {
 	}
 }
 
+// of returns the value of an argument of the event last taken, nil if it has none.
+func (c *class) of(key string) chrome.Value {
+	if i, ok := c.index[key]; ok && c.keys[i].at == c.n {
+		return c.keys[i].value
+	}
+	return nil
+}
+
 // FuzzTake: arguments are taken apart as chrome does it, whatever the event before
 // looked like.
 func FuzzTake(f *testing.F) {
@@ -251,7 +259,7 @@ func FuzzTake(f *testing.F) {
 	f.Add([]byte(`"External id": 5,"Ev Idx": 0`), []byte(`"External id": 6,"Ev Idx": null, "x": {}`))
 	f.Add([]byte(`"a" : -1.5e3`), []byte(` "a" : "" `))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
-		c := newClass("kernel", 0)
+		c := newClass("kernel")
 		want := map[string]string{}
 		for _, args := range [][]byte{first, second} {
 			if !json.Valid([]byte("{" + string(args) + "}")) {

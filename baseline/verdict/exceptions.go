@@ -28,13 +28,19 @@ func ReadExceptions(text []byte) ([]Exception, error) {
 	var out []Exception
 	for i, e := range list {
 		x := Exception(e)
-		if x.Assertion == "" || x.Reason == "" {
-			return nil, fmt.Errorf("%w: entry %d needs an assertion and a reason", ErrExceptions, i+1)
-		}
-		if _, _, err := x.Until(); err != nil {
+		if err := x.Check(); err != nil {
 			return nil, fmt.Errorf("%w: entry %d: %w", ErrExceptions, i+1, err)
 		}
 		out = append(out, x)
 	}
 	return out, nil
+}
+
+// Check says what an exception lacks, or what of it cannot be understood.
+func (e Exception) Check() error {
+	if e.Assertion == "" || e.Reason == "" {
+		return errors.New("it needs an assertion and a reason")
+	}
+	_, _, err := e.Until()
+	return err
 }

@@ -2,7 +2,6 @@ package verdict
 
 import (
 	_ "embed"
-	"encoding/json"
 	"io"
 )
 
@@ -14,9 +13,4 @@ import (
 var Schema []byte
 
 // WriteJSON writes the whole result.
-func WriteJSON(w io.Writer, r *Result) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
-}
+func WriteJSON(w io.Writer, r *Result) error { return writeJSON(w, r) }

@@ -196,8 +196,10 @@ func (p *Place) line() string {
 }
 
 // shorten cuts the names of kernels, which may fill a page.
-func shorten(s string) string {
-	const most = 80
+func shorten(s string) string { return first(s, 80) }
+
+// first is the beginning of a text, with dots where there is more.
+func first(s string, most int) string {
 	r := []rune(s)
 	if len(r) <= most {
 		return s
@@ -278,5 +280,5 @@ func printable(s string) string {
 
 // markdown keeps text of a trace from being markup.
 func markdown(s string) string {
-	return strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;", "`", "'", "*", "\\*", "_", "\\_", "[", "\\[").Replace(printable(s))
+	return strings.NewReplacer("\\", "\\\\", "|", "\\|", "@", "@<!-- -->", "<", "&lt;", ">", "&gt;", "`", "'", "*", "\\*", "_", "\\_", "[", "\\[").Replace(printable(s))
 }

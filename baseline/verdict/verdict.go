@@ -153,6 +153,9 @@ type Assertion struct {
 	Outcome Outcome `json:"outcome"`
 	// Reason says why it is neither held nor broken.
 	Reason string `json:"reason,omitempty"`
+	// OutOfScope: it was left out of the comparison, so that the verdict does not hang
+	// on it.
+	OutOfScope bool `json:"out_of_scope,omitempty"`
 	// Checked counts what was looked at, Broken what was not as it should be.
 	Checked int64 `json:"checked,omitempty"`
 	Broken  int64 `json:"broken,omitempty"`
@@ -176,7 +179,7 @@ type AcceptedFinding struct {
 // Side is one of the two things compared.
 type Side struct {
 	Name     string   `json:"name"` // file, or name of an embedded baseline
-	Kind     string   `json:"kind"` // "trace" or "baseline"
+	Kind     string   `json:"kind"` // "trace", "baseline", or "rules"
 	Producer string   `json:"producer,omitempty"`
 	Vendor   string   `json:"vendor,omitempty"`
 	Devices  []string `json:"devices,omitempty"`
@@ -189,7 +192,7 @@ type Side struct {
 type Result struct {
 	Format  string  `json:"format"` // "flagos-trace-diff"
 	Version int     `json:"version"`
-	What    string  `json:"what"` // "structure", "parity", "performance"
+	What    string  `json:"what"` // "structure", "parity", "performance", "rules", "occupancy"
 	Verdict Verdict `json:"verdict"`
 	Why     string  `json:"why"` // in a sentence
 	Base    Side    `json:"base"`
@@ -270,12 +273,17 @@ func (r *Result) Judge(exceptions []Exception, now time.Time) error {
 			a.Outcome = Accepted
 		}
 	}
+	r.sort()
+	r.decide()
+	return nil
+}
+
+// sort brings the findings into the order in which they are told.
+func (r *Result) sort() {
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Severity.rank(), b.Severity.rank()), cmp.Compare(r.rank[a.Assertion], r.rank[b.Assertion]),
 			cmp.Compare(b.DeviceNS, a.DeviceNS), cmp.Compare(b.Count, a.Count))
 	})
-	r.decide()
-	return nil
 }
 
 func (r *Result) decide() {
@@ -286,6 +294,11 @@ func (r *Result) decide() {
 		}
 	}
 	n := r.Outcomes()
+	for _, a := range r.Assertions {
+		if a.Outcome == NotRecorded && a.OutOfScope {
+			n[NotRecorded]--
+		}
+	}
 	switch {
 	case len(r.Incomparable) > 0:
 		r.Verdict, r.Why = Incomparable, r.Incomparable[0]

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flagos-ai/flagos-trace/baseline"
+	"github.com/flagos-ai/flagos-trace/baseline/load"
 	"github.com/flagos-ai/flagos-trace/baseline/shape"
 	"github.com/flagos-ai/flagos-trace/baseline/verdict"
 	"github.com/flagos-ai/flagos-trace/internal/outfile"
@@ -40,7 +41,7 @@ a program give the same. flagos-trace diff holds traces against it.`,
 }
 
 func newBaselineCreate() *cobra.Command {
-	var output, name, note, exceptions string
+	var output, name, note, exceptions, member string
 	var counts bool
 	cmd := &cobra.Command{
 		Use:   "create TRACE... -o FILE",
@@ -67,7 +68,7 @@ Exit status:
 			if counts && len(args) > 1 {
 				return errors.New("--counts is for one trace: of several there is no one count")
 			}
-			s, err := createBaseline(args, counts)
+			s, err := createBaseline(args, member, counts)
 			if err != nil {
 				return fail(err)
 			}
@@ -100,15 +101,16 @@ Exit status:
 	f.StringVar(&name, "name", "", "`name` of the baseline")
 	f.StringVar(&note, "note", "", "`text` for people who read it")
 	f.StringVar(&exceptions, "exceptions", "", "YAML `file` of accepted findings")
+	f.StringVar(&member, "member", "", "`name` of the trace in zip archives")
 	f.BoolVar(&counts, "counts", false, "add events by category and device time by operator, which differ from run to run")
 	cmd.MarkFlagRequired("output")
 	return cmd
 }
 
-func createBaseline(paths []string, counts bool) (*shape.Shape, error) {
+func createBaseline(paths []string, member string, counts bool) (*shape.Shape, error) {
 	var all *shape.Shape
 	for _, path := range paths {
-		o, err := observe(path)
+		o, err := load.Observe(path, member)
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +171,7 @@ Exit status:
 			if len(args) == 1 {
 				name = args[0]
 			}
-			side, err := namedSide(name)
+			side, err := load.Named(name, "")
 			if err != nil {
 				return fail(err)
 			}
@@ -299,7 +301,7 @@ Exit status:
 					return fail(err)
 				}
 				for _, path := range paths {
-					text, err := baselineText(path)
+					text, err := load.BaselineText(path)
 					if err != nil {
 						return fail(err)
 					}

@@ -1,15 +1,20 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/flagos-ai/flagos-trace/baseline/load"
 	"github.com/flagos-ai/flagos-trace/chrome"
 	"github.com/flagos-ai/flagos-trace/record"
 )
+
+// errNoOutput is for what a shell makes of an unset variable.
+var errNoOutput = errors.New("-o names no file")
 
 func newCat() *cobra.Command {
 	var output, rules string
@@ -19,12 +24,14 @@ func newCat() *cobra.Command {
 		Short: "Read a trace of any producer and write it anew",
 		Long: `Read a trace and write it as strict JSON, compressed by the ending of the output:
 .json, .json.gz or .json.zst. Nothing but what had to be mended is changed: begins
-and ends become spans, broken text is made JSON, and what cannot be read is left
-out. What was found is told on standard error, by rule.
+and ends become spans, names of rows and processes that are said twice are written
+once, broken text is made JSON, and what cannot be read is left out. What was found
+is told on standard error, by rule.
 
 A trace is a document of the Trace Event Format, an object or a bare array, plain
 or compressed with gzip or zstd; - is standard input. Of a zip archive of traces,
-name one with --member.
+name one with --member. Compressed data that grows more than 200-fold, beyond 1 GiB
+of text, is refused: it is made to fill memory.
 
 Exit status:
   0    written
@@ -36,6 +43,10 @@ Exit status:
 	}
 	var member string
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if output == "" {
+			return errNoOutput
+		}
+		defer onInterrupt(cmd)()
 		doc, err := readOne(args[0], member, rules)
 		if err != nil {
 			return fail(err)
@@ -77,22 +88,8 @@ func readOne(path, member, rules string) (*chrome.Document, error) {
 	if rules != "" {
 		var err error
 		if o.Rules, err = chrome.LoadRules(rules); err != nil {
-			return nil, err
+			return nil, &failure{exitUsage, err} // the command line is wrong
 		}
 	}
-	var doc *chrome.Document
-	err := chrome.ReadEach(path, o, func(d *chrome.Document) error {
-		if member != "" && d.Name != path+"/"+member {
-			return nil
-		}
-		if doc != nil {
-			return fmt.Errorf("%s holds more than one trace: name one with --member, such as %q", path, d.Name[len(path)+1:])
-		}
-		doc = d
-		return nil
-	})
-	if err == nil && doc == nil {
-		err = fmt.Errorf("%s holds no trace %q", path, member)
-	}
-	return doc, err
+	return load.Document(path, member, o)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -11,11 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/flate"
-	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 
 	"github.com/flagos-ai/flagos-trace/cmd/flagos-trace/internal/tracecheck"
+	"github.com/flagos-ai/flagos-trace/internal/unpack"
 	"github.com/flagos-ai/flagos-trace/record"
 )
 
@@ -72,14 +70,18 @@ func checkFile(w io.Writer, name string) (bool, error) {
 		defer f.Close()
 	}
 	report := &tracecheck.Report{}
-	r, err := decompress(f)
+	r, err := unpack.New(f)
 	if err == nil {
+		defer r.Close()
 		report, err = tracecheck.Read(r)
+		if r.Damaged() {
+			err = r.Err() // whatever was made of it
+		}
 	}
 	var out bytes.Buffer
 	shown := record.Printable(name, false)
 	switch {
-	case errors.Is(err, tracecheck.ErrNotJSON), errors.Is(err, errCompressed):
+	case errors.Is(err, tracecheck.ErrNotJSON), errors.Is(err, unpack.ErrDamaged):
 		fmt.Fprintf(&out, "%s: %s\n", shown, record.Printable(err.Error(), false))
 	case err != nil:
 		return false, fmt.Errorf("%s: %w", name, err)
@@ -112,48 +114,4 @@ func number(n int, noun string) string {
 		noun += "s"
 	}
 	return fmt.Sprintf("%d %s", n, noun)
-}
-
-// errCompressed means that the compressed data is not whole.
-var errCompressed = errors.New("the compressed data")
-
-// decompress returns a reader of the text, whether it is compressed or not. Errors
-// about the compressed data are errCompressed.
-func decompress(f io.Reader) (io.Reader, error) {
-	b := bufio.NewReaderSize(f, 1<<16)
-	head, err := b.Peek(2)
-	if err != nil || head[0] != 0x1f || head[1] != 0x8b {
-		return b, nil
-	}
-	z, err := gzip.NewReader(b)
-	if err != nil {
-		return nil, compressedError(err, 0)
-	}
-	return &gunzip{z: z}, nil
-}
-
-// gunzip tells a compressed text that ends early from a text that does.
-type gunzip struct {
-	z    *gzip.Reader
-	text int64 // bytes read
-}
-
-func (g *gunzip) Read(p []byte) (int, error) {
-	n, err := g.z.Read(p)
-	g.text += int64(n)
-	if err != nil && err != io.EOF {
-		err = compressedError(err, g.text)
-	}
-	return n, err
-}
-
-func compressedError(err error, text int64) error {
-	var corrupt flate.CorruptInputError
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return fmt.Errorf("%w ends early, after %d bytes of text: the file was cut off", errCompressed, text)
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt):
-		return fmt.Errorf("%w is damaged, after %d bytes of text: %w", errCompressed, text, err)
-	}
-	return err
 }

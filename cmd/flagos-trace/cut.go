@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -61,6 +62,10 @@ func newCut() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if output == "" {
+			return errNoOutput
+		}
+		defer onInterrupt(cmd)()
 		if steps != "" {
 			var err error
 			if o.Steps, err = cut.ParseSteps(steps); err != nil {
@@ -79,11 +84,12 @@ func newCut() *cobra.Command {
 		default:
 			return fmt.Errorf("--device-work is %q; it is launched or time", deviceWork)
 		}
-		for _, n := range devices {
-			o.Devices = append(o.Devices, uint32(n))
+		var err error
+		if o.Devices, err = numbers("--device", devices); err != nil {
+			return err
 		}
-		for _, n := range streams {
-			o.Streams = append(o.Streams, uint32(n))
+		if o.Streams, err = numbers("--stream", streams); err != nil {
+			return err
 		}
 		if from == "" && to == "" && o.Steps == nil && len(o.Ranks)+len(o.PIDs)+len(o.Categories)+len(devices)+len(streams) == 0 {
 			return fmt.Errorf("which part? Name it with --from, --to, --steps, --rank, --pid, --category, --device or --stream")
@@ -126,6 +132,18 @@ func newCut() *cobra.Command {
 	f.BoolVarP(&quiet, "quiet", "q", false, "do not tell what was cut")
 	cmd.MarkFlagRequired("output")
 	return cmd
+}
+
+// numbers are the values of a flag as those of devices and streams.
+func numbers(flag string, list []uint) ([]uint32, error) {
+	var out []uint32
+	for _, n := range list {
+		if n > math.MaxUint32 {
+			return nil, fmt.Errorf("%s is %d; it is at most %d", flag, n, uint32(math.MaxUint32))
+		}
+		out = append(out, uint32(n))
+	}
+	return out, nil
 }
 
 // cutAccount tells what was cut.

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,9 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flagos-ai/flagos-trace/baseline"
-	"github.com/flagos-ai/flagos-trace/baseline/shape"
+	"github.com/flagos-ai/flagos-trace/baseline/load"
 	"github.com/flagos-ai/flagos-trace/baseline/verdict"
-	"github.com/flagos-ai/flagos-trace/chrome"
 )
 
 const diffLong = `Hold the structure of a trace against another's, or against a baseline: categories,
@@ -38,6 +37,8 @@ record, or that cannot be read to its end, is compared with nothing.
 of torch.profiler break the second). --scope device is for traces that were recorded
 without operators. docs/diff.md has all assertions and the form of the JSON.
 
+` + outputsHelp + `
+
 Exit status:
   0    pass, or improvement
   1    regression: something is worse, or different
@@ -50,15 +51,16 @@ type diffMode interface {
 	help() (long, example string) // to stand in diff's
 	addFlags(*pflag.FlagSet)
 	chosen() bool // by its flags
-	run(cmd *cobra.Command, args []string) error
+	run(cmd *cobra.Command, args []string, out *outputs) error
 }
 
 var diffModes []func() diffMode
 
 // diffFlags are the flags of diff.
 type diffFlags struct {
-	base, parity, scope, vendor, exceptions, capabilities string
-	json, markdown, schema                                bool
+	base, parity, scope, vendor, exceptions, capabilities, member string
+	schema                                                        bool
+	out                                                           outputs
 }
 
 func newDiff() *cobra.Command {
@@ -82,7 +84,8 @@ func newDiff() *cobra.Command {
 		Example: `  flagos-trace diff base.json.gz new.json.gz
   flagos-trace diff --baseline torch-cuda new.json.gz
   flagos-trace diff --parity torch-fl --json new.json.gz
-  flagos-trace diff --markdown base.json new.json.gz >> "$GITHUB_STEP_SUMMARY"`,
+  flagos-trace diff -o junit=diff.xml -o sarif=diff.sarif base.json new.json.gz
+  flagos-trace diff --markdown base.json new.json.gz > diff.md`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if chosen() != nil || o.schema {
 				return nil
@@ -90,8 +93,11 @@ func newDiff() *cobra.Command {
 			return badInput(cobra.RangeArgs(1, 2)(cmd, args))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.out.check(); err != nil {
+				return badInput(err)
+			}
 			if m := chosen(); m != nil {
-				return m.run(cmd, args)
+				return m.run(cmd, args, &o.out)
 			}
 			return runDiff(cmd, args, &o)
 		},
@@ -104,10 +110,9 @@ func newDiff() *cobra.Command {
 	f.StringVar(&o.vendor, "vendor", "", "`name` of the vendor of the new trace's devices, where the trace does not tell")
 	f.StringVar(&o.exceptions, "exceptions", "", "YAML `file` of accepted findings: assertion, subject, reason, expires")
 	f.StringVar(&o.capabilities, "capabilities", "", "YAML `file` of what vendors' libraries cannot deliver, instead of the embedded one")
-	f.BoolVar(&o.json, "json", false, "print JSON")
-	f.BoolVar(&o.markdown, "markdown", false, "print Markdown")
+	f.StringVar(&o.member, "member", "", "`name` of the trace in zip archives")
+	o.out.addFlags(f)
 	f.BoolVar(&o.schema, "schema", false, "print the schema of the JSON and end")
-	cmd.MarkFlagsMutuallyExclusive("json", "markdown", "schema")
 	for _, m := range modes {
 		m.addFlags(f)
 		long, example := m.help()
@@ -143,7 +148,12 @@ func runDiff(cmd *cobra.Command, args []string, o *diffFlags) error {
 	}
 	base, now, err := o.sides(args)
 	if err != nil {
-		return badInput(err)
+		name := cmp.Or(o.base, baseline.DefaultName)
+		if len(args) == 2 {
+			name = args[0]
+		}
+		r := verdict.Unusable("structure", verdict.Side{Name: name, Kind: "trace"}, verdict.Side{Name: args[len(args)-1], Kind: "trace"}, err)
+		return o.out.unusable(cmd.OutOrStdout(), verdict.One("diff", r), diffForms(r), err)
 	}
 	var r *verdict.Result
 	if o.parity != "" {
@@ -157,25 +167,12 @@ func runDiff(cmd *cobra.Command, args []string, o *diffFlags) error {
 	if err != nil {
 		return badInput(err)
 	}
-	return printResult(cmd.OutOrStdout(), r, o.json, o.markdown)
+	return o.out.write(cmd.OutOrStdout(), verdict.One("diff", r), diffForms(r))
 }
 
-// printResult prints a result in one of its forms; the error is the exit status.
-func printResult(w io.Writer, r *verdict.Result, asJSON, asMarkdown bool) error {
-	write := verdict.WriteText
-	switch {
-	case asJSON:
-		write = verdict.WriteJSON
-	case asMarkdown:
-		write = verdict.WriteMarkdown
-	}
-	if err := write(w, r); err != nil {
-		return fail(err)
-	}
-	if status := r.Verdict.ExitStatus(); status != verdict.ExitPass {
-		return &failure{status: status}
-	}
-	return nil
+// diffForms are the forms of one comparison that are not those of a gate.
+func diffForms(r *verdict.Result) map[string]func(io.Writer) error {
+	return map[string]func(io.Writer) error{"json": func(w io.Writer) error { return verdict.WriteJSON(w, r) }}
 }
 
 func (o *diffFlags) options() (baseline.Options, error) {
@@ -204,98 +201,17 @@ func (o *diffFlags) options() (baseline.Options, error) {
 	return opts, nil
 }
 
-// sides reads one side after the other: reading takes all processors, and of the
-// first trace little is kept while the second is read.
 func (o *diffFlags) sides(args []string) (base, now *baseline.Side, err error) {
-	if base, err = o.baseSide(args); err != nil {
-		return nil, nil, err
-	}
-	now, err = readSide(args[len(args)-1])
-	return base, now, err
+	return load.Both(func() (*baseline.Side, error) { return o.baseSide(args) },
+		func() (*baseline.Side, error) { return load.Side(args[len(args)-1], o.member) })
 }
 
 func (o *diffFlags) baseSide(args []string) (*baseline.Side, error) {
 	switch {
 	case len(args) == 2:
-		return readSide(args[0])
+		return load.Side(args[0], o.member)
 	case o.base == "":
 		return baseline.Default(), nil
 	}
-	return namedSide(o.base)
-}
-
-// namedSide is an embedded baseline, or what is in the file of that name.
-func namedSide(name string) (*baseline.Side, error) {
-	side, err := baseline.Embedded(name)
-	if err == nil {
-		return side, nil
-	}
-	if _, missing := os.Stat(name); missing != nil && !strings.ContainsAny(name, "/.") {
-		return nil, err
-	}
-	return readSide(name)
-}
-
-// maxBaseline is the largest file that is looked at as a baseline.
-const maxBaseline = 32 << 20
-
-// readSide reads a baseline file or a trace.
-func readSide(path string) (*baseline.Side, error) {
-	text, err := baselineText(path)
-	if err != nil {
-		return nil, err
-	}
-	if text != nil {
-		return baseline.FromFile(path, text)
-	}
-	o, err := observe(path)
-	if err != nil {
-		return nil, err
-	}
-	return baseline.FromTrace(o), nil
-}
-
-// baselineText returns the text of a file that is a baseline, nil if it is none.
-func baselineText(path string) ([]byte, error) {
-	if path == "-" {
-		return nil, nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxBaseline {
-		return nil, err
-	}
-	head := make([]byte, 1024)
-	n, _ := io.ReadFull(f, head)
-	if head = bytes.TrimSpace(head[:n]); len(head) == 0 || head[0] != '{' || bytes.Contains(head, []byte(`"traceEvents"`)) {
-		return nil, nil
-	}
-	text, err := os.ReadFile(path)
-	if err != nil || !shape.IsBaseline(text) {
-		return nil, err
-	}
-	return text, nil
-}
-
-// observe reads a trace and looks at it.
-func observe(path string) (*shape.Observation, error) {
-	var doc *chrome.Document
-	err := chrome.ReadEach(path, chrome.ReadOptions{}, func(d *chrome.Document) error {
-		if doc != nil {
-			return fmt.Errorf("%s holds more than one trace: unpack it, and name one", path)
-		}
-		doc = d
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if doc.Trace.Events.Len() == 0 {
-		return nil, fmt.Errorf("%s holds no events: is it a trace?", path)
-	}
-	return shape.Observe(doc)
+	return load.Named(o.base, o.member)
 }

@@ -3,14 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/flagos-ai/flagos-trace/baseline/load"
 	"github.com/flagos-ai/flagos-trace/baseline/verdict"
-	"github.com/flagos-ai/flagos-trace/chrome"
 	"github.com/flagos-ai/flagos-trace/compare"
 )
 
@@ -94,51 +95,47 @@ func (p *perfDiff) sides(args []string) (base, now []string, err error) {
 }
 
 // run compares and prints; the error is the exit status.
-func (p *perfDiff) run(cmd *cobra.Command, args []string) error {
+func (p *perfDiff) run(cmd *cobra.Command, args []string, out *outputs) error {
 	w := cmd.OutOrStdout()
 	if on, _ := p.flags.GetBool("schema"); on {
 		_, err := w.Write(compare.ReportSchema)
 		return fail(err)
 	}
-	r, err := p.compare(args)
+	base, now, err := p.sides(args)
+	if err == nil {
+		err = p.check()
+	}
+	if err == nil && p.rules != "" {
+		p.o.Rules, err = compare.LoadRules(p.rules)
+	}
 	if err != nil {
 		return badInput(err)
 	}
-	if on, _ := p.flags.GetBool("json"); on {
-		err = r.WriteJSON(w)
-	} else if on, _ := p.flags.GetBool("markdown"); on {
-		err = r.WriteMarkdown(w, p.view)
-	} else {
-		err = r.WriteText(w, p.view)
+	r, err := p.compare(base, now)
+	report := verdict.One("diff --perf", r.Result())
+	forms := map[string]func(io.Writer) error{
+		"text":     func(w io.Writer) error { return r.WriteText(w, p.view) },
+		"markdown": func(w io.Writer) error { return r.WriteMarkdown(w, p.view) },
+		"json":     r.WriteJSON,
 	}
 	if err != nil {
-		return fail(err)
+		return out.unusable(w, report, forms, err)
 	}
-	if status := r.Verdict.ExitStatus(); status != verdict.ExitPass {
-		return &failure{status: status}
-	}
-	return nil
+	return out.write(w, report, forms)
 }
 
-func (p *perfDiff) compare(args []string) (*compare.Report, error) {
-	base, now, err := p.sides(args)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	if p.rules != "" {
-		if p.o.Rules, err = compare.LoadRules(p.rules); err != nil {
-			return nil, err
-		}
-	}
+// compare reads the runs and compares them. If one cannot be read, the report says
+// so, as the error does.
+func (p *perfDiff) compare(base, now []string) (*compare.Report, error) {
+	member, _ := p.flags.GetString("member")
 	var inputs [2][]compare.Input
 	for side, names := range [2][]string{base, now} {
 		for _, name := range names {
-			in, err := readRun(name)
+			in, err := load.Run(name, member)
 			if err != nil {
-				return nil, err
+				r := compare.Run(nil, nil, p.o)
+				r.Incomparable, r.Why = []string{err.Error()}, err.Error()
+				return r, err
 			}
 			inputs[side] = append(inputs[side], in)
 		}
@@ -171,16 +168,4 @@ func (p *perfDiff) check() error {
 		}
 	}
 	return nil
-}
-
-// readRun reads a file that holds one run.
-func readRun(name string) (compare.Input, error) {
-	docs, err := chrome.ReadFile(name, chrome.ReadOptions{DropArgs: true})
-	if err != nil {
-		return compare.Input{}, err
-	}
-	if len(docs) != 1 {
-		return compare.Input{}, fmt.Errorf("%s holds %d traces; --perf compares runs of one trace each: unpack it, and compare rank by rank", name, len(docs))
-	}
-	return compare.FromDocument(docs[0]), nil
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -133,6 +135,8 @@ func conforms(t *testing.T, root, schema map[string]any, v any, path string) {
 		}
 	case string:
 		kind["string"] = true
+	case bool:
+		kind["boolean"] = true
 	case float64:
 		kind["number"], kind["integer"] = true, x == float64(int64(x))
 	}
@@ -193,5 +197,54 @@ func TestBaseline(t *testing.T) {
 	must(2, "baseline", "create", "--counts", pair+"basic.kineto.json.gz", pair+"comp.kineto.json.gz", "-o", two)
 	if s := must(0, "baseline", "create", "--counts", pair+"basic.kineto.json.gz", "-o", "-"); !strings.Contains(s, `"device_ns"`) || !strings.Contains(s, `"counts"`) {
 		t.Error("no counts")
+	}
+}
+
+// TestMember: one trace of an archive is compared, or made a baseline of, by name.
+func TestMember(t *testing.T) {
+	dir := t.TempDir()
+	archive := filepath.Join(dir, "ranks.zip")
+	f, err := os.Create(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(f)
+	for _, name := range []string{"basic", "comp"} {
+		text, err := os.ReadFile(pair + name + ".kineto.json.gz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := z.Create(name + ".json.gz")
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(z.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	out := &bytes.Buffer{}
+	basic := pair + "basic.kineto.json.gz"
+	for _, c := range []struct {
+		args   []string
+		status int
+		says   string
+	}{
+		{[]string{"diff", archive, basic}, 3, "more than one trace: name one with --member"},
+		{[]string{"diff", "--member", "basic.json.gz", archive, basic}, 0, "PASS"},
+		{[]string{"diff", "--member", "comp.json.gz", archive, basic}, 1, "REGRESSION"},
+		{[]string{"diff", "--member", "moon.json", archive, basic}, 3, `no trace "moon.json"`},
+		{[]string{"diff", "--perf", "--member", "basic.json.gz", archive, basic}, 0, "PASS"},
+		{[]string{"diff", "--perf", archive, basic}, 3, "--member"},
+		{[]string{"baseline", "create", archive, "-o", filepath.Join(dir, "b.json")}, 125, "--member"},
+		{[]string{"baseline", "create", "--member", "basic.json.gz", archive, "-o", filepath.Join(dir, "b.json")}, 0, ""},
+		{[]string{"diff", filepath.Join(dir, "b.json"), basic}, 0, "PASS"},
+	} {
+		out.Reset()
+		if status := run(c.args, out, out); status != c.status || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%q: status %d: %s", c.args, status, out.String())
+		}
 	}
 }

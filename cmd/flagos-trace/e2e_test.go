@@ -12,6 +12,7 @@ import (
 	"github.com/flagos-ai/flagos-trace/cmd/flagos-trace/internal/tracecheck"
 	"github.com/flagos-ai/flagos-trace/internal/fakegpu"
 	"github.com/flagos-ai/flagos-trace/internal/testrig"
+	"github.com/flagos-ai/flagos-trace/internal/unpack"
 	"github.com/flagos-ai/flagos-trace/record"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
@@ -88,7 +89,7 @@ func (s *session) text(t *testing.T, name string) io.Reader {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	text, err := decompress(f)
+	text, err := unpack.New(f)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 
 // onInterrupt has the signals that end a process remove what was written of a
 // result before they do, until the function it returns is called. Those that are
-// ignored stay so.
-func onInterrupt(cmd *cobra.Command) (stop func()) {
+// ignored stay so. also is called in between.
+func onInterrupt(cmd *cobra.Command, also ...func()) (stop func()) {
 	ch := make(chan os.Signal, 1)
 	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
 		if !signal.Ignored(sig) {
@@ -29,6 +29,9 @@ func onInterrupt(cmd *cobra.Command) (stop func()) {
 		case sig := <-ch:
 			n := sig.(unix.Signal)
 			outfile.RemoveTemporaries()
+			for _, f := range also {
+				f()
+			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: interrupted by %s: what was not complete is removed\n", cmd.CommandPath(), unix.SignalName(n))
 			os.Exit(128 + int(n))
 		}

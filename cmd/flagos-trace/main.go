@@ -60,10 +60,10 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.err }
 
-// fail marks an error as the tool's own failure.
+// fail marks an error as the tool's own failure, unless it has a status already.
 func fail(err error) error {
-	if err == nil {
-		return nil
+	if f := (*failure)(nil); err == nil || errors.As(err, &f) {
+		return err
 	}
 	return &failure{exitFailure, err}
 }
@@ -78,9 +78,12 @@ the program. Open it in Perfetto (https://ui.perfetto.dev) or chrome://tracing.
 
 Exit status:
   0      done
-  1      check, validate: the trace breaks a rule; doctor: a recording would fail;
-         occupancy: the kernel cannot be launched, or a gate fails
-  2      the command line is wrong
+  1      check, validate: the trace breaks a rule; repair: something remains;
+         doctor: a recording would fail; occupancy: the kernel cannot be launched, or a
+         gate fails; diff, gate: a regression
+  2      the command line is wrong; diff, gate: inconclusive
+  3      merge, ranks: clocks cannot be aligned; diff, gate: incomparable, input that
+         cannot be used, or the command line is wrong
   125    flagos-trace itself failed
   128+n  signal n ended it
 record passes on the program's own status; see flagos-trace record --help.`,
@@ -95,6 +98,6 @@ record passes on the program's own status; see flagos-trace record --help.`,
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.InitDefaultVersionFlag()
-	root.AddCommand(newRecord(), newCat(), newCtl(), newRecover(), newDoctor(), newImport(), newCheck(), newValidate(), newOccupancy(), newVersion())
+	root.AddCommand(newRecord(), newCat(), newCut(), newMerge(), newRanks(), newSummary(), newCtl(), newRecover(), newDoctor(), newImport(), newCheck(), newValidate(), newRepair(), newOccupancy(), newBaseline(), newDiff(), newGate(), newPprof(), newExport(), newOpen(), newReport(), newVersion())
 	return root
 }

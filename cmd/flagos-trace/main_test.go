@@ -46,9 +46,14 @@ This page is made from the help texts: ` + "`go test ./cmd/flagos-trace -update`
 | 0 | all | done; for record: the command succeeded and its trace is written |
 | 1 | check | a trace breaks a rule |
 | 1 | validate | a trace breaks a rule at or above --fail-on |
+| 1 | repair | the trace is written, and something remains that could not be repaired |
 | 1 | doctor | a recording would fail |
 | 1 | occupancy | the configuration cannot be launched, or a kernel of the trace fails a gate; table: a row is refused or is none |
-| 2 | all | the command line is wrong; for validate also: a file is no trace, or cannot be read |
+| 1 | diff, gate | regression: something is worse, or different |
+| 2 | diff, gate | inconclusive: something could not be judged |
+| 2 | all but diff, gate | the command line is wrong; for validate and repair also: a file is no trace, or cannot be read |
+| 3 | diff, gate | incomparable: a trace is incomplete; also input that cannot be used, and a wrong command line |
+| 3 | merge, ranks | clocks cannot be aligned |
 | 125 | all | flagos-trace itself failed; for record: the command was not started, or it succeeded and its trace could not be written |
 | 126 | record | the command was found and could not be executed |
 | 127 | record | the command was not found |

@@ -71,6 +71,10 @@ func newMerge() *cobra.Command {
 		Args: cobra.MinimumNArgs(1),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if output == "" {
+			return errNoOutput
+		}
+		defer onInterrupt(cmd)()
 		if align != "auto" && align != "collectives" && align != "none" {
 			return fmt.Errorf("--align is %q; it is auto, collectives or none", align)
 		}
@@ -133,11 +137,14 @@ func newMerge() *cobra.Command {
 // readRanks reads all traces of the files, those of ranks in the order of ranks.
 func readRanks(files []string, o chrome.ReadOptions) ([]rankTrace, error) {
 	var list []rankTrace
+	if err := oneStdin(files); err != nil {
+		return nil, err
+	}
 	for _, name := range files {
 		err := chrome.ReadEach(name, o, func(d *chrome.Document) error {
 			one := rankTrace{part: merge.Part{Trace: d.Trace, Label: merge.DefaultLabel(d.Trace), File: filepath.Base(d.Name)}}
 			one.rank = ranks.Collect(d.Trace, filepath.Base(d.Name))[0]
-			if len(merge.Infos(d.Trace)) > 0 {
+			if merge.IsMerged(d.Trace) {
 				one.part.Label = "" // its parts have theirs
 			} else if one.part.Label == "" {
 				one.part.Label = one.part.File
@@ -155,14 +162,27 @@ func readRanks(files []string, o chrome.ReadOptions) ([]rankTrace, error) {
 		}
 		return cmp.Compare(a.rank.Number, b.rank.Number)
 	})
-	seen := map[string]int{}
+	seen := map[string]bool{"": true}
 	for i := range list {
-		label := list[i].part.Label
-		if seen[label]++; label != "" && seen[label] > 1 {
-			list[i].part.Label = fmt.Sprintf("%s (%s)", label, list[i].part.File)
+		p := &list[i].part
+		label := p.Label
+		for n := 1; p.Label != "" && seen[p.Label]; n++ {
+			if p.Label = fmt.Sprintf("%s (%s)", label, p.File); n > 1 {
+				p.Label = fmt.Sprintf("%s (%s, %d)", label, p.File, n)
+			}
 		}
+		seen[p.Label] = true
 	}
 	return list, nil
+}
+
+// oneStdin refuses standard input given twice: the second is empty.
+func oneStdin(files []string) error {
+	at := slices.Index(files, "-")
+	if at >= 0 && slices.Contains(files[at+1:], "-") {
+		return errors.New("- is given twice: standard input can be read once")
+	}
+	return nil
 }
 
 // alignParts decides how the times of the parts are moved. The error wraps

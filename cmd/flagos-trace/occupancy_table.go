@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flagos-ai/flagos-trace/internal/unpack"
 	"github.com/flagos-ai/flagos-trace/occupancy"
 	"github.com/flagos-ai/flagos-trace/record"
 )
@@ -55,7 +56,7 @@ func newOccupancyTable() *cobra.Command {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%s: and %s\n", record.Printable(in, false), number(int(more), "more row"))
 			}
 			switch {
-			case errors.Is(err, occupancy.ErrTable), errors.Is(err, errCompressed):
+			case errors.Is(err, occupancy.ErrTable), errors.Is(err, unpack.ErrDamaged):
 				return &failure{exitFinding, fmt.Errorf("%s: %w", in, err)}
 			case err != nil:
 				return fail(err)
@@ -83,10 +84,11 @@ func runTable(in, out string, stdout io.Writer) (stats occupancy.TableStats, err
 		}
 		defer f.Close()
 	}
-	r, err := decompress(f)
+	r, err := unpack.New(f)
 	if err != nil {
 		return stats, err
 	}
+	defer r.Close()
 	table := func(w io.Writer) error {
 		stats, err = occupancy.Table(r, w)
 		return err

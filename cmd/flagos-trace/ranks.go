@@ -34,8 +34,8 @@ collective of each rank.
 
 Clocks are aligned as merge --align auto does it: see flagos-trace merge --help.
 Without a common clock nothing can be said about waits; --force says it all the same,
-with times as they are. Where a rank died, or has nothing where others go on, that
-is said.
+with times as they are. Where a rank died, has nothing where others go on, or has a
+second trace, which then takes no part, that is said.
 
 With --json the output is one object with all ranks, steps, kinds and collectives.
 
@@ -73,6 +73,9 @@ func newRanks() *cobra.Command {
 			if o.Rules, err = chrome.LoadRules(rules); err != nil {
 				return &failure{exitUsage, err}
 			}
+		}
+		if err := oneStdin(args); err != nil {
+			return err
 		}
 		all, err := collectRanks(args, o)
 		if err != nil {
@@ -168,7 +171,7 @@ func printRanks(w io.Writer, a *ranks.Analysis, top int) error {
 		}
 		rows = append(rows, []string{
 			k.Name, k.Dtype, elements, fmt.Sprint(k.Size), fmt.Sprint(k.Count), span(k.Wait), span(k.MaxWait), span(k.Transfer),
-			fmt.Sprintf("%s, %d times", k.Last, k.LastCount),
+			k.Last + ", " + plural(k.LastCount, "time", "times"),
 		})
 	}
 	p.table("Operations by kind; waits and transfers are of all ranks together.", rows)
@@ -188,7 +191,7 @@ func printRanks(w io.Writer, a *ranks.Analysis, top int) error {
 	if a.Contradictions > 0 {
 		p.line("%s on one rank before another begins, by more than the clocks' uncertainty.", plural(a.Contradictions, "operation ends", "operations end"))
 	}
-	for _, text := range a.Ends() {
+	for _, text := range append(a.Seconds(), a.Ends()...) {
 		p.line("%s.", text)
 	}
 	return p.err

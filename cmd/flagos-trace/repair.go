@@ -97,6 +97,10 @@ func newRepair() *cobra.Command {
 }
 
 func (f *repairFlags) run(cmd *cobra.Command, path string) error {
+	if !f.dry && f.output == "" {
+		return errNoOutput
+	}
+	defer onInterrupt(cmd)()
 	if f.asJSON && f.output == "-" {
 		return errors.New("--json and the trace cannot both go to standard output")
 	}

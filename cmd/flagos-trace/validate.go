@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/flagos-ai/flagos-trace/chrome"
 	"github.com/flagos-ai/flagos-trace/internal/version"
 	"github.com/flagos-ai/flagos-trace/record"
 	"github.com/flagos-ai/flagos-trace/validate"
@@ -25,8 +25,8 @@ wrong in places. note: normal for the producer, and worth knowing. A rule that t
 producer cannot keep is listed as not applicable, with the reason. docs/rules.md
 has all rules; --list prints them.
 
-Traces compressed with gzip or zstd are recognized by their content; - is standard
-input. check is stricter and is for this tool's own traces: it allows no arrow
+Traces compressed with gzip or zstd are recognized by their content, and so is a zip
+archive of traces, one a rank: each is checked. - is standard input. check is stricter and is for this tool's own traces: it allows no arrow
 without an end, and every time has three decimals.
 
 With --json the output is an array with an object a file; with --sarif it is one
@@ -43,7 +43,7 @@ func newValidate() *cobra.Command {
 		o             validate.Options
 		asJSON, sarif bool
 		list          bool
-		failOn        string
+		failOn, names string
 	)
 	cmd := &cobra.Command{
 		Use:   "validate file...",
@@ -52,6 +52,7 @@ func newValidate() *cobra.Command {
 		Example: `  flagos-trace validate trace.json.gz
   flagos-trace validate --fail-on warning --no-rule overlap-host rank*.json.gz
   flagos-trace validate --sarif trace.json > findings.sarif
+  flagos-trace validate ranks.zip
   zstdcat trace.json.zst | flagos-trace validate --json -`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if list {
@@ -70,17 +71,29 @@ func newValidate() *cobra.Command {
 			if o.Max < 1 {
 				return fmt.Errorf("--max is %d; it is at least 1", o.Max)
 			}
+			if names != "" {
+				var err error
+				if o.Rules, err = chrome.LoadRules(names); err != nil {
+					return err
+				}
+			}
 			// What is kept of a trace is a quarter of its text, without pointers, so
 			// that collecting often costs little and keeps the peak low.
 			defer debug.SetGCPercent(debug.SetGCPercent(25))
+			if err := oneStdin(args); err != nil {
+				return err
+			}
 			var docs []validate.Document
 			status := exitOK
-			for _, name := range args {
-				r, err := validateFile(name, o)
+			unusable := func(err error) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "flagos-trace validate: %s\n", record.Printable(err.Error(), false))
+				status = exitUsage
+			}
+			var out error
+			one := func(name string, r *validate.Report, err error) error {
 				if err != nil {
-					fmt.Fprintf(cmd.ErrOrStderr(), "flagos-trace validate: %s: %s\n", record.Printable(name, false), record.Printable(err.Error(), false))
-					status = exitUsage
-					continue
+					unusable(fmt.Errorf("%s: %w", name, err))
+					return nil
 				}
 				d := validate.Document{File: name, Report: r}
 				if worst, found := r.Worst(); found && failOn != "never" && worst >= threshold && status == exitOK {
@@ -88,8 +101,18 @@ func newValidate() *cobra.Command {
 				}
 				if asJSON || sarif {
 					docs = append(docs, d)
-				} else if err := validate.WriteText(cmd.OutOrStdout(), d); err != nil {
-					return fail(err)
+					return nil
+				}
+				out = validate.WriteText(cmd.OutOrStdout(), d)
+				return out
+			}
+			for _, name := range args {
+				err := validate.File(name, o, one)
+				if out != nil {
+					return fail(out)
+				}
+				if err != nil {
+					unusable(err)
 				}
 			}
 			var err error
@@ -114,7 +137,8 @@ func newValidate() *cobra.Command {
 	f.StringVar(&failOn, "fail-on", "error", "`severity` from which on a finding makes the exit status 1: error, warning, note or never")
 	f.StringSliceVar(&o.Only, "rule", nil, "check only these `rules`")
 	f.StringSliceVar(&o.Not, "no-rule", nil, "leave out these `rules`")
-	f.IntVar(&o.Max, "max", validate.DefaultMax, "findings printed of each rule; all are counted")
+	f.StringVar(&names, "rules", "", "YAML `file` that says what further categories, arrows and processes are")
+	f.IntVar(&o.Max, "max", validate.DefaultMax, "`findings` printed of each rule, at least 1; all are counted")
 	f.BoolVar(&list, "list", false, "print all rules and end")
 	cmd.MarkFlagsMutuallyExclusive("json", "sarif")
 	return cmd
@@ -127,16 +151,4 @@ func listRules(cmd *cobra.Command) error {
 	}
 	_, err := fmt.Fprint(cmd.OutOrStdout(), b.String())
 	return fail(err)
-}
-
-func validateFile(name string, o validate.Options) (*validate.Report, error) {
-	f := os.Stdin
-	if name != "-" {
-		var err error
-		if f, err = os.Open(name); err != nil {
-			return nil, err
-		}
-		defer f.Close()
-	}
-	return validate.Run(f, o)
 }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +60,29 @@ func TestValidateOwn(t *testing.T) {
 	}
 }
 
+// archive writes a zip archive.
+func archive(t *testing.T, path string, members map[string]string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z := zip.NewWriter(f)
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(members[name])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestValidateCommand(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -71,6 +97,10 @@ func TestValidateCommand(t *testing.T) {
 	warned := write("open.json", "["+ev)
 	broken := write("broken.json", "["+ev+",]")
 	none := write("none.json", "hello")
+	ranks := filepath.Join(dir, "ranks.zip")
+	archive(t, ranks, map[string]string{"rank0.json": "[" + ev + "]", "rank1.json": "[" + ev + ",]"})
+	names := write("names.yaml", "kinds: {kernel: [my_kernel]}")
+	own := write("own.json", `[`+strings.Replace(ev, `"ph"`, `"cat": "my_kernel", "ph"`, 1)+`]`)
 	validate := func(args ...string) (int, string, string) {
 		var out, errs bytes.Buffer
 		status := run(append([]string{"validate"}, args...), &out, &errs)
@@ -89,6 +119,12 @@ func TestValidateCommand(t *testing.T) {
 		{[]string{"--fail-on", "never", broken}, exitOK, "Fix: "},
 		{[]string{"--no-rule", "json-trailing-comma", broken}, exitOK, "0 errors"},
 		{[]string{"--rule", "json-utf8", broken}, exitOK, "0 errors"},
+		{[]string{ranks}, exitFinding, "ranks.zip/rank0.json: a Chrome trace"},
+		{[]string{ranks}, exitFinding, "ranks.zip/rank1.json: a Chrome trace"},
+		{[]string{ranks, none}, exitUsage, "error json-trailing-comma"},
+		{[]string{own}, exitOK, "0 errors, 0 warnings, 0 notes"},
+		{[]string{"--rules", names, own}, exitOK, "warning arg-missing: 1 finding"},
+		{[]string{"--rules", clean, own}, exitUsage, ""},
 		{[]string{none}, exitUsage, ""},
 		{[]string{broken, none}, exitUsage, "json-trailing-comma"},
 		{[]string{filepath.Join(dir, "missing")}, exitUsage, ""},

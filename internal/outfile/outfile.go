@@ -45,6 +45,9 @@ func IsStream(path string) bool {
 // Create opens path for writing. The error is ErrFolder, ErrStopped or the
 // system's.
 func Create(path string) (*File, error) {
+	if path == "" {
+		return nil, errors.New("the name of the file is empty")
+	}
 	st, err := os.Stat(path)
 	switch {
 	case err == nil && st.IsDir():
@@ -59,9 +62,16 @@ func Create(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	perm := fs.FileMode(0o666)
+	if st != nil {
+		perm = st.Mode().Perm()
+	}
 	for i := 0; ; i++ {
 		name := fmt.Sprintf("%s.%d-%d.tmp", target, os.Getpid(), i)
-		f, err := temporary(name, target)
+		f, err := temporary(name, target, perm)
+		if err == nil && st != nil {
+			f.Chmod(perm) // what replaces a file is as private as that, whatever the umask
+		}
 		if err == nil || !errors.Is(err, fs.ErrExist) || i > 1000 {
 			return f, err
 		}

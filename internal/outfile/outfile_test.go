@@ -147,3 +147,22 @@ func TestKeepSince(t *testing.T) {
 		t.Errorf("%d files", n)
 	}
 }
+
+// TestPrivate: what replaces a file is as private as that.
+func TestPrivate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	for _, mode := range []os.FileMode{0o600, 0o640, 0o666} {
+		os.Remove(path)
+		write(t, path, "old")
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		write(t, path, "new")
+		if st, err := os.Stat(path); err != nil || st.Mode().Perm() != mode {
+			t.Errorf("%v became %v, %v", mode, st.Mode(), err)
+		}
+	}
+	if _, err := Create(""); err == nil {
+		t.Error("an empty name is created")
+	}
+}

@@ -2,6 +2,7 @@ package outfile
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"sync"
 )
@@ -32,14 +33,14 @@ func RemoveTemporaries() {
 }
 
 // temporary creates the file that is to become target.
-func temporary(name, target string) (*File, error) {
+func temporary(name, target string, perm fs.FileMode) (*File, error) {
 	t := &temporaries
 	t.Lock()
 	defer t.Unlock()
 	if t.stopped {
 		return nil, ErrStopped
 	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,16 @@ var (
 	ErrArchive = errors.New("the archive is damaged")
 )
 
-const zipMagic = "PK\x03\x04"
+const (
+	zipMagic = "PK\x03\x04"
+	zipEmpty = "PK\x05\x06" // an archive without members begins with its end
+)
+
+// member is the text of a member of an archive.
+type member struct {
+	io.Reader
+	size int64 // in the archive, compressed
+}
 
 // Each opens a file and calls f with what is in it, still compressed where it is: a
 // document, or each trace of a zip archive with the archive's path and its own
@@ -30,7 +39,7 @@ func Each(path string, stdin io.Reader, f func(name string, r io.Reader) error) 
 			return archive(path, file, f)
 		}
 		b := bufio.NewReader(stdin)
-		if head, _ := b.Peek(len(zipMagic)); string(head) == zipMagic {
+		if head, _ := b.Peek(len(zipMagic)); isMagic(head) {
 			return piped(path, b, f)
 		}
 		return f(path, b)
@@ -46,7 +55,7 @@ func Each(path string, stdin io.Reader, f func(name string, r io.Reader) error) 
 	// A named pipe cannot be read at an offset.
 	if info, err := file.Stat(); err == nil && !info.Mode().IsRegular() {
 		b := bufio.NewReader(file)
-		if head, _ := b.Peek(len(zipMagic)); string(head) == zipMagic {
+		if head, _ := b.Peek(len(zipMagic)); isMagic(head) {
 			return piped(path, b, f)
 		}
 		return f(path, b)
@@ -57,8 +66,10 @@ func Each(path string, stdin io.Reader, f func(name string, r io.Reader) error) 
 func isZip(f io.ReaderAt) bool {
 	var head [len(zipMagic)]byte
 	n, _ := f.ReadAt(head[:], 0)
-	return string(head[:n]) == zipMagic
+	return isMagic(head[:n])
 }
+
+func isMagic(head []byte) bool { return string(head) == zipMagic || string(head) == zipEmpty }
 
 // piped reads an archive that comes through a pipe: its index is at its end.
 func piped(path string, r io.Reader, f func(name string, r io.Reader) error) error {
@@ -94,7 +105,7 @@ func archive(path string, file *os.File, f func(name string, r io.Reader) error)
 		if err != nil {
 			return fmt.Errorf("%s: %w: %w", name, ErrArchive, err)
 		}
-		err = f(name, r)
+		err = f(name, &member{r, int64(m.CompressedSize64)})
 		r.Close()
 		if err != nil {
 			return err

@@ -1,0 +1,188 @@
+package measure
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/flagos-ai/flagos-trace/calltree"
+	"github.com/flagos-ai/flagos-trace/event"
+)
+
+// Measures are what is measured of device work; times are ns.
+type Measures struct {
+	Works    int64 `json:"count"`
+	DeviceNS int64 `json:"device_ns"`
+	// IdleNS is how long the device had nothing to do before the work began.
+	IdleNS int64 `json:"idle_ns"`
+	// OverlapNS is how much of DeviceNS other work of the same device ran as well.
+	OverlapNS int64 `json:"overlap_ns"`
+	// DelayNS is the time from the beginning of a call to that of the first work it
+	// started, Launches the number of calls for which that is known.
+	DelayNS  int64 `json:"launch_delay_ns"`
+	Launches int64 `json:"launches"`
+}
+
+// Add adds the measures of other work.
+func (m *Measures) Add(o *Measures) {
+	m.Works += o.Works
+	m.DeviceNS += o.DeviceNS
+	m.IdleNS += o.IdleNS
+	m.OverlapNS += o.OverlapNS
+	m.DelayNS += o.DelayNS
+	m.Launches += o.Launches
+}
+
+// Whole is what is measured of a whole run; times are ns.
+type Whole struct {
+	Measures
+	// BusyNS is how long any work ran, by device, SpanNS the time from the first work
+	// of a device to the end of its last; each added up over devices.
+	BusyNS int64 `json:"busy_ns"`
+	SpanNS int64 `json:"span_ns"`
+	// Steps counts the marked steps, and StepsNS is how long they took together.
+	Steps   int64 `json:"steps"`
+	StepsNS int64 `json:"steps_ns"`
+}
+
+// Run has the measures of each span of device work of a trace.
+type Run struct {
+	Works []Measures // by work
+	Whole Whole
+	// Steps are numbered in the order of time, from 1 on.
+	Steps map[calltree.Node]int
+	// Devices are in the order of their first work in the trace.
+	Devices []Device
+}
+
+// Device is one device of a trace: PID or PIDText is what its rows stand under.
+type Device struct {
+	PID        int64
+	PIDText    string
+	Ordinal    uint32
+	HasOrdinal bool
+	// Works are the device's, in the order of their starts.
+	Works []calltree.Work
+}
+
+// deviceKey tells devices apart: of merged traces the ordinal is not enough.
+type deviceKey struct {
+	pid    int64
+	text   string
+	device uint32
+}
+
+// Of measures the work of a tree.
+func Of(x *calltree.Tree) *Run {
+	m := &Run{Works: make([]Measures, x.NumWorks()), Steps: map[calltree.Node]int{}}
+	t := x.Trace()
+	devices := map[deviceKey]int{}
+	first := make([]calltree.Work, x.Len()) // by call, 1 + the work that began first
+	for w := range x.Works() {
+		e := x.WorkAt(w)
+		m.Works[w].Works, m.Works[w].DeviceNS = 1, e.Duration()
+		r := &t.Rows[e.Row]
+		k := deviceKey{pid: r.PID, text: r.PIDText}
+		p := t.Places[e.Place]
+		has := p.Has&event.HasDevice != 0
+		if has {
+			k.device = p.Device
+		}
+		at, ok := devices[k]
+		if !ok {
+			at = len(m.Devices)
+			devices[k] = at
+			m.Devices = append(m.Devices, Device{PID: k.pid, PIDText: k.text, Ordinal: k.device, HasOrdinal: has})
+		}
+		m.Devices[at].Works = append(m.Devices[at].Works, w)
+		if c := x.Call(w); c != calltree.None {
+			if f := first[c]; f == 0 || e.Start < x.WorkAt(f-1).Start {
+				first[c] = w + 1
+			}
+		}
+	}
+	for i := range m.Devices {
+		m.device(x, m.Devices[i].Works)
+	}
+	for c, w := range first {
+		if w == 0 {
+			continue
+		}
+		// Where clocks are apart work may seem to begin before its call.
+		if d := x.WorkAt(w-1).Start - x.At(calltree.Node(c)).Start; d >= 0 {
+			m.Works[w-1].DelayNS, m.Works[w-1].Launches = d, 1
+		}
+	}
+	for w := range m.Works {
+		m.Whole.Add(&m.Works[w])
+	}
+	m.numberSteps(x)
+	return m
+}
+
+// device measures idle time and overlap of the work of one device, and puts the list
+// in order.
+func (m *Run) device(x *calltree.Tree, list []calltree.Work) {
+	byStart := func(a, b calltree.Work) int { return cmp.Compare(x.WorkAt(a).Start, x.WorkAt(b).Start) }
+	if !slices.IsSortedFunc(list, byStart) {
+		slices.SortStableFunc(list, byStart)
+	}
+	ends := make([]int64, len(list))
+	for i, w := range list {
+		ends[i] = x.WorkAt(w).End
+	}
+	slices.Sort(ends)
+	// alone[i] is for how long, up to at[i], exactly one span was running.
+	at, alone := make([]int64, 0, 2*len(list)), make([]int64, 0, 2*len(list))
+	running, sum, last, s, e := 0, int64(0), int64(0), 0, 0
+	step := func(now int64, d int) {
+		switch {
+		case running == 1:
+			sum += now - last
+			m.Whole.BusyNS += now - last
+		case running > 1:
+			m.Whole.BusyNS += now - last
+		}
+		running += d
+		last = now
+		if n := len(at); n > 0 && at[n-1] == now {
+			alone[n-1] = sum
+			return
+		}
+		at, alone = append(at, now), append(alone, sum)
+	}
+	for e < len(ends) {
+		if s < len(list) && x.WorkAt(list[s]).Start <= ends[e] {
+			step(x.WorkAt(list[s]).Start, 1)
+			s++
+			continue
+		}
+		step(ends[e], -1)
+		e++
+	}
+	upTo := func(now int64) int64 { return alone[sort.Search(len(at), func(i int) bool { return at[i] >= now })] }
+	until := x.WorkAt(list[0]).Start
+	m.Whole.SpanNS += ends[len(ends)-1] - until
+	for _, w := range list {
+		v := x.WorkAt(w)
+		m.Works[w].OverlapNS = v.Duration() - (upTo(v.End) - upTo(v.Start))
+		m.Works[w].IdleNS = max(0, v.Start-until)
+		until = max(until, v.End)
+	}
+}
+
+// numberSteps puts the steps in the order of time.
+func (m *Run) numberSteps(x *calltree.Tree) {
+	var steps []calltree.Node
+	for n := range x.Nodes() {
+		if x.Class(n) == calltree.Step {
+			steps = append(steps, n)
+			m.Whole.Steps++
+			m.Whole.StepsNS += x.At(n).Duration()
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b calltree.Node) int { return cmp.Compare(x.At(a).Start, x.At(b).Start) })
+	for i, n := range steps {
+		m.Steps[n] = i + 1
+	}
+}
