@@ -33,7 +33,7 @@ func Files(paths []string, o Options) (*Summary, error) {
 	for range workers {
 		group.Go(func() {
 			for i := range next {
-				r := reader{o: &o, workers: 1}
+				r := reader{o: &o, workers: 1, file: i}
 				if len(paths) == 1 {
 					r.workers = 0
 				}
@@ -66,6 +66,7 @@ func Files(paths []string, o Options) (*Summary, error) {
 type reader struct {
 	o       *Options
 	workers int
+	file    int // index in the paths
 	kept    []keptArgs
 }
 
@@ -82,7 +83,7 @@ func (r *reader) read(path string, each func(*part)) error {
 	if !r.o.ByShape {
 		o.DropArgs = true
 		o.Visit = func(_ *timeline.Trace, event uint32, args []byte) {
-			if bytes.Contains(args, collectiveKey) {
+			if bytes.Contains(args, collectiveKey) || r.o.Keep != nil && r.o.Keep(args) {
 				r.kept = append(r.kept, keptArgs{event, bytes.Clone(args)})
 			}
 		}
@@ -93,16 +94,16 @@ func (r *reader) read(path string, each func(*part)) error {
 	})
 }
 
-// restore puts back the arguments of collectives.
+// restore puts back the arguments of collectives, and those that were asked for.
 func (r *reader) restore(t *timeline.Trace) {
 	for _, k := range r.kept {
 		if int(k.event) >= t.Events.Len() {
 			continue
 		}
-		if e := t.Events.At(k.event); e.Kind == timeline.Kernel {
-			i := t.Args.Add(k.args)
+		i := t.Args.Add(k.args)
+		t.Source.Events.At(k.event).Args = i
+		if e := t.Events.At(k.event); e.Kind == timeline.Kernel && bytes.Contains(k.args, collectiveKey) {
 			t.Kernels.At(e.Detail).Collective = i
-			t.Source.Events.At(k.event).Args = i
 		}
 	}
 	r.kept = r.kept[:0]
@@ -148,7 +149,11 @@ func (r *reader) trace(d *chrome.Document, t *timeline.Trace, name string, each 
 		}
 		t = part
 	}
-	each(newPart(d, t, name, r.o))
+	p := newPart(d, t, name, r.o)
+	if r.o.Look != nil {
+		r.o.Look(Reading{File: r.file, Name: p.trace.Name, Document: d, Tree: p.x, Run: p.m})
+	}
+	each(p)
 	return nil
 }
 

@@ -5,8 +5,10 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/flagos-ai/flagos-trace/calltree"
 	"github.com/flagos-ai/flagos-trace/chrome"
 	"github.com/flagos-ai/flagos-trace/cut"
+	"github.com/flagos-ai/flagos-trace/measure"
 )
 
 // Options choose what is summed up. The zero value is all.
@@ -26,6 +28,21 @@ type Options struct {
 	ByShape bool
 	// Gaps is how many gaps are kept; 0 stands for 20.
 	Gaps int
+	// Look, if it is set, is shown each trace while it is there, for those that make
+	// more of it than a summary. It is called for the traces of a file one after the
+	// other, and for those of several files at once.
+	Look func(Reading)
+	// Keep says which arguments Look needs; nil: none. Raw arguments are not kept else.
+	Keep func(args []byte) bool
+}
+
+// Reading is a trace while it is in memory. Nothing of it may be changed.
+type Reading struct {
+	File     int    // index in the paths
+	Name     string // as in Trace
+	Document *chrome.Document
+	Tree     *calltree.Tree // of the trace, or of the part of a merged one
+	Run      *measure.Run
 }
 
 const defaultGaps = 20

@@ -1,0 +1,41 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/flagos-ai/flagos-trace/chrome"
+	"github.com/flagos-ai/flagos-trace/validate"
+)
+
+// findings validates files.
+func findings(paths []string, rules *chrome.Rules) (raw json.RawMessage, not []string, err error) {
+	if slices.Contains(paths, "-") {
+		return nil, []string{"standard input can be read only once: it was not validated"}, nil
+	}
+	var docs []validate.Document
+	for _, path := range paths {
+		err := validate.File(path, validate.Options{Rules: rules, Max: 5}, func(name string, r *validate.Report, err error) error {
+			if err != nil {
+				not = append(not, fmt.Sprintf("%s: %v", name, err))
+				return nil
+			}
+			docs = append(docs, validate.Document{File: name, Report: r})
+			return nil
+		})
+		if err != nil {
+			not = append(not, err.Error())
+		}
+	}
+	var b bytes.Buffer
+	if err := validate.WriteJSON(&b, docs); err != nil {
+		return nil, nil, err
+	}
+	var out bytes.Buffer
+	if err := json.Compact(&out, b.Bytes()); err != nil {
+		return nil, nil, err
+	}
+	return out.Bytes(), not, nil
+}
