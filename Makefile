@@ -2,7 +2,10 @@
 #              bin/libflagos_trace_go.so, and the program with which doctor tries
 #              the device
 # make launch-loop  bin/flagos-trace-launch-loop, for scripts/validate-gpu --overhead
-# make demo    record a small workload on a look-alike GPU library, no GPU needed
+# make demo    record a small workload on a look-alike GPU library, no GPU needed;
+#              VENDOR=ascend|musa|metax|ppu|dcu: on that vendor's, and compare it with CUDA's
+# make dist    dist/: what is released, for amd64 and arm64 (needs gcc-aarch64-linux-gnu)
+# make test-arm64  tests of the decoders for arm64, under qemu-aarch64-static elsewhere
 # make test    all tests
 # make reliability  each fault many times, and the table in docs/reliability.md
 # make sqltest the queries of docs/sql.md in DuckDB
@@ -13,31 +16,33 @@ VERSION ?=
 LDFLAGS := $(if $(VERSION),-X github.com/flagos-ai/flagos-trace/internal/version.set=$(VERSION))
 AGENT_LDFLAGS := $(if $(VERSION),-X main.version=$(VERSION))
 DEMO    := trace.json.gz
+BIN     ?= bin
 FUZZTIME ?= 5s
 # As for cgo, which builds the agent.
 ifeq ($(origin CC),default)
 CC := gcc
 endif
 # Checked every time: the Go tool knows best what has to be built again.
-.PHONY: all build agent probe launch-loop fakegpu demo test soak reliability lint sqltest fuzz bench clean
+.PHONY: all build agent probe launch-loop fakegpu demo dist test-arm64 test soak reliability lint sqltest fuzz bench clean
 
 all: build
 
 build: agent probe
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/flagos-trace ./cmd/flagos-trace
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $(BIN)/flagos-trace ./cmd/flagos-trace
 
 # The part that is injected is C; it loads the other, which has the Go runtime.
 STUB := cmd/libflagos-trace/stub
 agent:
-	CGO_ENABLED=1 $(GO) build -trimpath -buildmode=c-shared -ldflags "$(AGENT_LDFLAGS)" -o bin/libflagos_trace_go.so ./cmd/libflagos-trace
+	@mkdir -p $(BIN)
+	CGO_ENABLED=1 CC="$(CC)" $(GO) build -trimpath -buildmode=c-shared -ldflags "$(AGENT_LDFLAGS)" -o $(BIN)/libflagos_trace_go.so ./cmd/libflagos-trace
 	$(CC) -std=gnu11 -O2 -Wall -Wextra -fvisibility=hidden $(if $(VERSION),-DFT_VERSION='"$(VERSION)"') -fPIC -shared -Wl,-z,defs,-z,nodelete \
-	  -Wl,--version-script,$(STUB)/exports.map -o bin/libflagos_trace.so $(STUB)/*.c -pthread -ldl
+	  -Wl,--version-script,$(STUB)/exports.map -o $(BIN)/libflagos_trace.so $(STUB)/*.c -pthread -ldl
 	$(CC) -std=gnu11 -O2 -Wall -Wextra -fvisibility=hidden -fPIC -shared -Wl,-z,defs \
-	  -o bin/libflagos_trace_preload.so cmd/libflagos-trace/preload/preload.c -ldl
+	  -o $(BIN)/libflagos_trace_preload.so cmd/libflagos-trace/preload/preload.c -ldl
 
 probe:
-	@mkdir -p bin
-	$(CC) -std=gnu11 -O1 -Wall -Wextra -o bin/flagos-trace-probe cmd/flagos-trace-probe/probe.c -ldl
+	@mkdir -p $(BIN)
+	$(CC) -std=gnu11 -O1 -Wall -Wextra -o $(BIN)/flagos-trace-probe cmd/flagos-trace-probe/probe.c -ldl
 
 launch-loop:
 	@mkdir -p bin
@@ -46,9 +51,51 @@ launch-loop:
 fakegpu:
 	$(GO) run ./internal/fakegpu/cmd/build-fakegpu bin/fakegpu >/dev/null
 
+# The look-alikes that the demo runs on; without VENDOR those of CUDA.
+VENDOR  ?=
+FAKE    := bin/fakegpu
+RECORD_CUDA = LD_LIBRARY_PATH=$(FAKE)/lib:$(FAKE)/cupti13 bin/flagos-trace record -o $(1) -- $(FAKE)/fakegpu-workload
+# Ascend's copies are recorded only where its library is preloaded.
+VENDOR_LIBRARIES := $(if $(filter ascend,$(VENDOR)),$(FAKE)/ascend:$(FAKE)/mspti,$(FAKE)/$(VENDOR))
+VENDOR_ENV       := $(if $(filter ascend,$(VENDOR)),FLAGOS_TRACER_LIBRARY=$(CURDIR)/$(FAKE)/mspti/libmspti.so)
+VENDOR_FLAGS     := $(if $(filter ascend,$(VENDOR)),--preload)
+
 demo: build fakegpu
-	LD_LIBRARY_PATH=bin/fakegpu/lib:bin/fakegpu/cupti13 bin/flagos-trace record -o $(DEMO) -- bin/fakegpu/fakegpu-workload
+ifeq ($(VENDOR),)
+	$(call RECORD_CUDA,$(DEMO))
 	@echo "Open $(CURDIR)/$(DEMO) in https://ui.perfetto.dev"
+else
+	@mkdir -p demo-out
+	$(call RECORD_CUDA,demo-out/cuda.json.gz) >/dev/null 2>&1
+	LD_LIBRARY_PATH=$(VENDOR_LIBRARIES) $(VENDOR_ENV) bin/flagos-trace record --vendor $(VENDOR) $(VENDOR_FLAGS) -o demo-out/$(VENDOR).json.gz -- $(FAKE)/fakegpu-workload-$(VENDOR)
+	bin/flagos-trace diff --scope device demo-out/cuda.json.gz demo-out/$(VENDOR).json.gz
+	@echo "Open $(CURDIR)/demo-out/$(VENDOR).json.gz in https://ui.perfetto.dev"
+endif
+
+# The same recipes build for another architecture, with its compiler.
+CC_amd64 ?= $(if $(filter x86_64,$(shell uname -m)),$(CC),x86_64-linux-gnu-gcc)
+CC_arm64 ?= $(if $(filter aarch64,$(shell uname -m)),$(CC),aarch64-linux-gnu-gcc)
+DIST := dist/flagos-trace$(if $(VERSION),-$(VERSION))
+
+dist:
+	rm -rf dist
+	@set -e; for arch in amd64 arm64; do \
+	  case $$arch in amd64) cc="$(CC_amd64)";; arm64) cc="$(CC_arm64)";; esac; \
+	  to=$(DIST)-linux-$$arch; echo "$$to ($$cc)"; \
+	  GOOS=linux GOARCH=$$arch $(MAKE) --no-print-directory build CC=$$cc BIN=$$to; \
+	  cp LICENSE README.md $$to/; rm -f $$to/libflagos_trace_go.h; \
+	  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -czf $$to.tar.gz -C dist $$(basename $$to); \
+	done
+
+# Where arm64 programs do not run by themselves, qemu runs them.
+QEMU ?= $(if $(filter aarch64,$(shell uname -m)),,qemu-aarch64-static -L /usr/aarch64-linux-gnu)
+ARM64_TESTS := tracer tracer/ascend tracer/cupti tracer/roctracer tracer/metax tracer/musa tracer/ppu spool event timeline
+test-arm64:
+	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; for p in $(ARM64_TESTS); do \
+	  GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) test -c -o $$dir/test ./$$p; \
+	  if [ -e $$dir/test ]; then echo "arm64 $$p"; (cd $$p && $(QEMU) $$dir/test -test.short); rm $$dir/test; fi; \
+	done
+	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./cmd/flagos-trace ./tracer/... ./agent ./spool ./record
 
 test:
 	$(GO) test -timeout 9m ./...
@@ -86,4 +133,4 @@ bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 clean:
-	rm -rf bin $(DEMO)
+	rm -rf bin dist demo-out $(DEMO)

@@ -100,8 +100,10 @@ func (d *differ) categories() {
 		switch {
 		case name == "cuda_driver" && !d.sameVendor() && d.category("cuda_runtime") != nil:
 			f.Severity = verdict.Note
-		case name == "cuda_sync", name == "overhead" && d.base.Seen != nil:
-			f.Severity = verdict.Note // written only where it was asked for; what the tracer happened to cost
+		case name == "cuda_sync" && !d.sameProducer():
+			f.Severity = verdict.Note // torch writes waits only where it is asked to
+		case name == "overhead" && d.base.Seen != nil:
+			f.Severity = verdict.Note // what the tracer happened to cost
 		case name == "cpu_op":
 			f.Fix = "record the framework's operators too, or compare the device's side with --scope device"
 		case name == "Trace":

@@ -6,6 +6,7 @@ import (
 
 	"github.com/flagos-ai/flagos-trace/baseline/shape"
 	"github.com/flagos-ai/flagos-trace/baseline/verdict"
+	"github.com/flagos-ai/flagos-trace/capability"
 )
 
 // Scope says what a trace was recorded to hold.
@@ -23,7 +24,7 @@ type Options struct {
 	// Vendor of the new side's devices, where its producer does not say it.
 	Vendor string
 	// Capabilities is the table of what vendors cannot deliver; nil: the default.
-	Capabilities *Capabilities
+	Capabilities *capability.Table
 	// Exceptions are accepted findings, beside those of the base.
 	Exceptions []verdict.Exception
 	Now        time.Time // for exceptions that expire
@@ -98,7 +99,7 @@ type differ struct {
 // be understood.
 func Diff(base, now *Side, o Options) (*verdict.Result, error) {
 	if o.Capabilities == nil {
-		o.Capabilities = DefaultCapabilities()
+		o.Capabilities = capability.Default()
 	}
 	if o.Max == 0 {
 		o.Max = 1000
@@ -136,7 +137,7 @@ func (d *differ) assert(a *assertion) {
 		x.Outcome = verdict.Broken
 	case d.absent != "":
 		x.Outcome, x.Reason = verdict.NotRecorded, d.absent
-		if e := d.o.Capabilities.excuse(d.vendor, &verdict.Finding{Assertion: a.id, Subject: "absent"}); e != nil && d.now.Seen != nil {
+		if e := excuse(d.o.Capabilities, d.vendor, &verdict.Finding{Assertion: a.id, Subject: "absent"}); e != nil && d.now.Seen != nil {
 			d.r.Cannot = append(d.r.Cannot, *e)
 			x.Outcome, x.Reason = verdict.Cannot, e.Reason
 		}
@@ -174,7 +175,7 @@ func (d *differ) find(f verdict.Finding) {
 	if f.Where == (verdict.Place{}) {
 		f.Where = verdict.Nowhere
 	}
-	if e := d.o.Capabilities.excuse(d.vendor, &f); e != nil && d.now.Seen != nil {
+	if e := excuse(d.o.Capabilities, d.vendor, &f); e != nil && d.now.Seen != nil {
 		d.r.Cannot = append(d.r.Cannot, *e)
 		d.excused++
 		return
@@ -194,6 +195,12 @@ func (d *differ) note(subject, format string, args ...any) {
 // sameVendor reports whether both sides are known to be of one vendor.
 func (d *differ) sameVendor() bool {
 	return d.base.Vendor != "" && d.o.Capabilities.Vendor(d.base.Vendor) == d.o.Capabilities.Vendor(d.vendor)
+}
+
+// sameProducer reports whether both sides are traces that one tool wrote.
+func (d *differ) sameProducer() bool {
+	base, now := d.base.Seen, d.now.Seen
+	return base != nil && now != nil && base.Producer.Name != "" && base.Producer.Name == now.Producer.Name
 }
 
 // judgement of a measure.

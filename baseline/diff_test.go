@@ -11,6 +11,7 @@ import (
 
 	"github.com/flagos-ai/flagos-trace/baseline/shape"
 	"github.com/flagos-ai/flagos-trace/baseline/verdict"
+	"github.com/flagos-ai/flagos-trace/capability"
 )
 
 func outcomes(r *verdict.Result) map[string]verdict.Outcome {
@@ -93,7 +94,7 @@ func TestScope(t *testing.T) {
 	}
 	for _, now := range []*shape.Observation{without, notAsked} {
 		r := compared(t, base, now, Options{Scope: Device})
-		if r.Verdict != verdict.Pass || outcomes(r)["operators"] != verdict.NotJudged {
+		if r.Verdict != verdict.Pass || outcomes(r)["operators"] != verdict.NotRecorded {
 			t.Errorf("scope device: %s, %+v", r.Verdict, r.Findings)
 		}
 	}
@@ -131,7 +132,7 @@ func TestCapabilities(t *testing.T) {
 	if err != nil || outcomes(r)["torch-fl/3-arg-keys"] != verdict.Cannot {
 		t.Errorf("parity: %v, %+v", outcomes(r), r.Findings)
 	}
-	if !DefaultCapabilities().Knows("hygon") || DefaultCapabilities().Knows("moon") {
+	if !capability.Default().Knows("hygon") || capability.Default().Knows("moon") {
 		t.Error("Knows")
 	}
 	for _, bad := range []string{"x", "vendors: {a: [{assertion: ids}]}", "vendors: {a: [{assertion: moon, subject: s, reason: r, source: s}]}", "moon: 1"} {

@@ -12,7 +12,7 @@
 //
 // What a shape is, and how it is observed, is package shape; what a verdict is,
 // package verdict. What the libraries of vendors cannot deliver is a table,
-// capabilities.yaml.
+// package capability.
 //
 // # Traps
 //

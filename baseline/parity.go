@@ -7,6 +7,7 @@ import (
 
 	"github.com/flagos-ai/flagos-trace/baseline/shape"
 	"github.com/flagos-ai/flagos-trace/baseline/verdict"
+	"github.com/flagos-ai/flagos-trace/capability"
 )
 
 // ParityTorchFL is the name of Torch-FL's set of assertions.
@@ -37,7 +38,7 @@ type parity struct {
 // that requires what it does. Errors are about exceptions that cannot be understood.
 func Parity(base *Side, o *shape.Observation, opts Options) (*verdict.Result, error) {
 	if opts.Capabilities == nil {
-		opts.Capabilities = DefaultCapabilities()
+		opts.Capabilities = capability.Default()
 	}
 	if opts.Max == 0 {
 		opts.Max = 1000
@@ -106,7 +107,7 @@ func (p *parity) argKeys() {
 				continue
 			}
 			f := verdict.Finding{Assertion: "arg-keys", Subject: "arg:" + name + "/" + key}
-			if e := p.o.Capabilities.excuse(p.vendor, &f); e != nil {
+			if e := excuse(p.o.Capabilities, p.vendor, &f); e != nil {
 				e.Assertion = p.id
 				p.r.Cannot = append(p.r.Cannot, *e)
 				p.excused++

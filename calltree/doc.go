@@ -20,7 +20,7 @@
 //	}
 //
 // Nodes are numbers: the descendants of n are n+1 up to End(n), which is not one of
-// them. Everything about a node stands in columns, and a node costs some 50 bytes.
+// them. Everything about a node stands in columns, and a node costs some 40 bytes.
 //
 // Paths (NewPaths) names the place of a node by what stands above it. One Paths may
 // take the nodes of several trees: equal places then have equal numbers.
@@ -29,7 +29,9 @@
 //
 // A span is inside the innermost one that is open, on its thread, at its middle:
 // so rounding and clocks that are a little apart do not tear what belongs together.
-// Of spans with one beginning the longer is outside.
+// Of spans with one beginning the longer is outside; of operators of one length, too,
+// that of the lower External id, for ids are given when operators begin; and where
+// even that does not tell, the one that stands first in the document.
 //
 // Work belongs to the operator that its External id names (Kineto's rule, and what
 // torch's key_averages adds up); where it names none that is there, to the

@@ -36,7 +36,8 @@ type Producer struct {
 	// far as the document shows; empty if it does not.
 	Since string
 
-	required map[kind]uint64 // arguments that it always writes
+	required    map[kind]uint64 // arguments that it always writes
+	undelivered []NotApplicable // and those that the vendor's library does not give it
 }
 
 // recognize finds the producer from members, categories, and the names of
@@ -100,7 +101,7 @@ func (t *trace) recognize() Producer {
 		for k, m := range cuda {
 			own[k] = m &^ (bit(aBlocks) | bit(aWarps) | bit(aOcc) | bit(aBandwidth))
 		}
-		return Producer{Family: Flagos, Name: "flagos-trace", required: own}
+		return Producer{Family: Flagos, Name: "flagos-trace", required: own, undelivered: t.deliverable(own)}
 	case process("Ascend Hardware") || process("CANN"):
 		return Producer{Family: NPUTraceView, Name: "torch_npu (trace_view.json)"}
 	case category["collective_comm"] && category["privateuse1_runtime"]:

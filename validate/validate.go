@@ -141,6 +141,9 @@ func Run(r io.Reader, opt Options) (*Report, error) {
 			report.NotApplicable = append(report.NotApplicable, NotApplicable{rule.ID, reason})
 			continue
 		}
+		if ruleID(i) == rArgMissing {
+			report.NotApplicable = append(report.NotApplicable, t.producer.undelivered...)
+		}
 		if n := c.counts[i]; n > 0 {
 			report.Counts = append(report.Counts, Count{rule.ID, rule.Severity, n})
 			report.Findings = append(report.Findings, c.sorted(ruleID(i))...)

@@ -6,7 +6,9 @@
 //
 // Life cycle: [Observe] reads a document into an [Observation]: the [Shape], which
 // a baseline file holds, and what only a comparison of two traces needs (examples,
-// exact counts, device time). [Shape.Merge] makes one shape of several runs' and
+// exact counts, device time). A [Watch] looks at the arguments while the document is
+// read, which spares keeping them: they are the larger part of a timeline.
+// [Shape.Merge] makes one shape of several runs' and
 // marks what was not in all of them. [Read] and [Shape.Write] are the file, and
 // Read takes Torch-FL's baseline file as it is, too.
 //
@@ -19,5 +21,6 @@
 //     whether each event has it, Required whether a trace without it is worse.
 //   - A [Measure] without anything checked says nothing; it does not hold.
 //   - Kineto writes arrows with one end at API calls that start nothing. They are
-//     no part of any measure.
+//     no part of any measure. Nor are launches into a capture, which have no work, and
+//     the work of graphs that are replayed outside of operators, which has none.
 package shape

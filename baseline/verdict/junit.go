@@ -112,7 +112,7 @@ func (c *Check) junit() junitSuite {
 		switch {
 		case a.Outcome == Broken:
 			k.Failure = &junitText{Message: fmt.Sprintf("%s: %s", printable(a.Title), plural(len(found), "difference")), Type: "broken", Text: strings.Join(found, "\n\n")}
-		case a.Outcome == NotRecorded && r.Verdict.ExitStatus() != ExitPass:
+		case a.Outcome == NotRecorded && !a.OutOfScope && r.Verdict.ExitStatus() != ExitPass:
 			k.Error = &junitText{Message: reason, Type: string(a.Outcome)}
 		case a.Outcome == Holds:
 		case a.Outcome == SameInBase:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/flagos-ai/flagos-trace/capability"
 )
 
 // Verdict is the outcome of a comparison.
@@ -129,22 +131,7 @@ func (e Exception) covers(f *Finding) bool {
 }
 
 // Match reports whether a pattern, in which * stands for any text, fits a text.
-func Match(pattern, text string) bool {
-	for i := 0; i < len(pattern); i++ {
-		if pattern[i] == '*' {
-			for k := len(text); k >= i; k-- {
-				if k >= i && Match(pattern[i+1:], text[k:]) {
-					return true
-				}
-			}
-			return false
-		}
-		if i >= len(text) || pattern[i] != text[i] {
-			return false
-		}
-	}
-	return len(pattern) == len(text)
-}
+func Match(pattern, text string) bool { return capability.Match(pattern, text) }
 
 // Assertion is something that was asked of the new trace.
 type Assertion struct {

@@ -10,7 +10,7 @@ import (
 // floors below its own; the exceptions stand in sideways. "/*" stands for every
 // package below a folder.
 var layers = [][]string{
-	{"internal/guest", "internal/version", "internal/outfile", "internal/sarif", "internal/testrig", "internal/unpack"},
+	{"capability", "internal/guest", "internal/version", "internal/outfile", "internal/sarif", "internal/testrig", "internal/unpack"},
 	{"event"},
 	{"timeline", "tracer"},
 	{"chrome", "spool", "occupancy", "tracer/*"},
@@ -31,6 +31,7 @@ var sideways = map[string][]string{
 	"compare":               {"baseline/verdict"},
 	"measure":               {"calltree"},
 	"ranks":                 {"merge"},
+	"report":                {"summary"},
 	"tracer/ascend/bind":    {"tracer/ascend", "tracer/dl"},
 	"tracer/metax":          {"tracer/cupti"},
 	"tracer/metax/bind":     {"tracer/cupti/bind", "tracer/metax"},
@@ -70,10 +71,11 @@ var arrows = map[string][]string{
 	"correlate":             {"chrome", "event", "timeline"},
 	"ctl":                   {"spool"},
 	"agent":                 {"internal/guest", "internal/version", "spool", "tracer", "tracer/dl"},
-	"baseline":              {"baseline/shape", "baseline/verdict", "timeline"},
+	"baseline":              {"baseline/shape", "baseline/verdict", "capability", "timeline"},
 	"baseline/load":         {"baseline", "baseline/shape", "chrome", "compare"},
 	"baseline/shape":        {"baseline/verdict", "calltree", "chrome", "event", "timeline"},
-	"baseline/verdict":      {"internal/sarif"},
+	"baseline/verdict":      {"capability", "internal/sarif"},
+	"capability":            {},
 	"calltree":              {"chrome", "timeline"},
 	"compare":               {"baseline/verdict", "calltree", "chrome", "event", "measure", "timeline"},
 	"measure":               {"calltree", "event"},
@@ -89,10 +91,11 @@ var arrows = map[string][]string{
 	"export":                {"calltree", "chrome", "event", "measure", "ranks", "timeline"},
 	"export/perfetto":       {"calltree", "chrome", "timeline"},
 	"doctor":                {"internal/version", "record", "timeline", "tracer"},
-	"validate":              {"chrome", "internal/sarif", "internal/unpack", "occupancy", "timeline"},
+	"validate":              {"capability", "chrome", "internal/sarif", "internal/unpack", "occupancy", "timeline"},
 	"summary":               {"calltree", "chrome", "cut", "event", "measure", "merge", "occupancy/kernels", "ranks", "timeline"},
+	"report":                {"calltree", "chrome", "compare", "event", "internal/version", "measure", "merge", "occupancy/kernels", "ranks", "summary", "timeline", "validate"},
 
-	"cmd/flagos-trace":                     {"baseline", "baseline/load", "baseline/shape", "baseline/verdict", "calltree", "chrome", "cmd/flagos-trace/internal/tracecheck", "compare", "ctl", "cut", "doctor", "export", "export/perfetto", "gate", "internal/outfile", "internal/unpack", "internal/version", "merge", "occupancy", "occupancy/kernels", "pprofile", "ranks", "record", "repair", "spool", "summary", "timeline", "tracer", "validate"},
+	"cmd/flagos-trace":                     {"baseline", "baseline/load", "baseline/shape", "baseline/verdict", "calltree", "chrome", "cmd/flagos-trace/internal/tracecheck", "compare", "ctl", "cut", "doctor", "export", "export/perfetto", "gate", "internal/outfile", "internal/unpack", "internal/version", "merge", "occupancy", "occupancy/kernels", "pprofile", "ranks", "record", "repair", "report", "spool", "summary", "timeline", "tracer", "validate"},
 	"cmd/flagos-trace/internal/tracecheck": {},
 	"cmd/libflagos-trace":                  {"agent", "spool", "tracer", "tracer/ascend/bind", "tracer/cupti/bind", "tracer/metax/bind", "tracer/musa/bind", "tracer/ppu/bind", "tracer/roctracer/bind"},
 

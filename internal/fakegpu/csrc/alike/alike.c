@@ -101,6 +101,11 @@ static void hand_over(void)
 		complete(NULL, 0, (uint8_t *)unasked, sizeof unasked, sizeof unasked);
 }
 
+static uint32_t thread(void) { return vendor.handles ? (uint32_t)(uintptr_t)pthread_self() : (uint32_t)syscall(SYS_gettid); }
+
+/* CUPTI's numbers: of overhead, of the kind of an object, of a wait. */
+enum { BUFFER_REQUEST = 7 << 16, THREAD = 2, OF_STREAM = 3, OF_CONTEXT = 4, NO_STREAM = -1 };
+
 static void put(const void *record, size_t bytes)
 {
 	if (!request)
@@ -110,9 +115,15 @@ static void put(const void *record, size_t bytes)
 	if (!buffer) {
 		size_t max = 0;
 		room = used = 0;
+		uint64_t start = alike_now();
 		request(&buffer, &room, &max);
+		struct overhead r = {.kind = OVERHEAD, .overhead = BUFFER_REQUEST, .object = THREAD, .id = {(uint32_t)getpid(), thread()}, .start = start, .end = alike_now()};
 		if (!buffer || room < bytes)
 			return;
+		if (on[OVERHEAD] && room - used >= bytes + sizeof r) {
+			memcpy(buffer + used, &r, sizeof r);
+			used += sizeof r;
+		}
 	}
 	memcpy(buffer + used, record, bytes);
 	used += bytes;
@@ -186,9 +197,11 @@ int alike_pop(uint32_t kind, uint64_t *last)
 	return OK;
 }
 
+static __thread uint32_t waited_for; /* stream of a wait */
+
 static uint64_t enter(enum rt_op op, const struct rt_work *w)
 {
-	(void)op, (void)w;
+	waited_for = op == OP_STREAM_SYNC ? w->stream : (uint32_t)NO_STREAM;
 	alike_lock();
 	uint32_t id = ++last_correlation;
 	for (uint32_t k = 0; k < 8 && on[EXTERNAL]; k++)
@@ -215,7 +228,7 @@ static void work(uint64_t correlation, const struct rt_work *w)
 			.correlation = (uint32_t)correlation, .flags = 1, .memory = 3};
 		later(&r, sw.copy_size, w->end);
 	} else if ((w->op == OP_LAUNCH || w->op == OP_GRAPH) && (on[CONCURRENT_KERNEL] || on[KERNEL])) {
-		struct kernel r = {.kind = on[CONCURRENT_KERNEL] ? CONCURRENT_KERNEL : KERNEL, .registers = 32, .start = start, .end = end, .completed = end,
+		struct kernel r = {.kind = on[CONCURRENT_KERNEL] ? CONCURRENT_KERNEL : KERNEL, .registers = (uint16_t)(w->block.x * w->block.y * w->block.z / 4), .start = start, .end = end, .completed = end,
 			.device = w->device, .context = 1, .stream = w->stream, .grid = {(int)w->grid.x, (int)w->grid.y, (int)w->grid.z},
 			.block = {(int)w->block.x, (int)w->block.y, (int)w->block.z}, .dynamic_shared = (int)w->shared, .correlation = (uint32_t)correlation,
 			.name = every(&named, sw.null_name_every) ? NULL : w->name ? w->name : "graph_lookalike", .graph_node = 0xdead, .queued = 0xbeef};
@@ -228,9 +241,13 @@ static void leave(enum rt_op op, uint64_t correlation, uint64_t start, uint64_t 
 {
 	alike_lock();
 	if (on[RUNTIME]) {
-		uint32_t thread = vendor.handles ? (uint32_t)(uintptr_t)pthread_self() : (uint32_t)syscall(SYS_gettid);
 		struct call r = {.kind = RUNTIME, .cbid = vendor.cbid[op], .start = clock_at(start), .end = clock_at(end), .process = (uint32_t)getpid(),
-			.thread = thread, .correlation = (uint32_t)correlation};
+			.thread = thread(), .correlation = (uint32_t)correlation};
+		put(&r, sizeof r);
+	}
+	if (on[SYNC] && (op == OP_STREAM_SYNC || op == OP_DEVICE_SYNC)) {
+		struct sync r = {.kind = SYNC, .type = op == OP_STREAM_SYNC ? OF_STREAM : OF_CONTEXT, .start = clock_at(start), .end = clock_at(end),
+			.correlation = (uint32_t)correlation, .context = 1, .stream = waited_for};
 		put(&r, sizeof r);
 	}
 	drain(0);
@@ -255,7 +272,7 @@ int alike_enable(uint32_t kind, int enable)
 	alike_log(enable ? "enable" : "disable", kind);
 	if (kind == 0 || kind >= KINDS)
 		return INVALID_KIND;
-	if (kind != MEMCPY && kind != MEMSET && kind != KERNEL && kind != DRIVER && kind != RUNTIME && kind != CONCURRENT_KERNEL && kind != EXTERNAL && !(vendor.waits && (kind == 17 || kind == 22 || kind == 38)))
+	if (kind != MEMCPY && kind != MEMSET && kind != KERNEL && kind != DRIVER && kind != RUNTIME && kind != CONCURRENT_KERNEL && kind != EXTERNAL && !(vendor.waits && (kind == OVERHEAD || kind == MEMCPY2 || kind == SYNC)))
 		return INVALID_KIND;
 	alike_lock();
 	if (sw.kernel_on)
@@ -310,6 +327,8 @@ static size_t size_at(const uint8_t *r)
 	case KERNEL: case CONCURRENT_KERNEL: return sw.kernel_size;
 	case MEMCPY: case MEMSET: return sw.copy_size;
 	case RUNTIME: case DRIVER: return sizeof(struct call);
+	case SYNC: return sizeof(struct sync);
+	case OVERHEAD: return sizeof(struct overhead);
 	case EXTERNAL: return sizeof(struct external);
 	}
 	if (kind != vendor.own_kind)

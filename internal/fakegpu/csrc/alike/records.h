@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MEMCPY = 1, MEMSET = 2, KERNEL = 3, DRIVER = 4, RUNTIME = 5, CONCURRENT_KERNEL = 10, EXTERNAL = 39, KINDS = 64 };
+enum { MEMCPY = 1, MEMSET = 2, KERNEL = 3, DRIVER = 4, RUNTIME = 5, CONCURRENT_KERNEL = 10, OVERHEAD = 17, MEMCPY2 = 22, SYNC = 38, EXTERNAL = 39, KINDS = 64 };
 enum { OK = 0, INVALID_PARAMETER = 1, MAX_LIMIT = 12, NOT_COMPATIBLE = 14, QUEUE_EMPTY = 18, INVALID_KIND = 21 };
 
 #define RECORD __attribute__((packed, aligned(8)))
@@ -57,6 +57,8 @@ struct RECORD fill { /* Memset4 */
 };
 
 struct RECORD call { uint32_t kind, cbid; uint64_t start, end; uint32_t process, thread, correlation, returned; };
+struct RECORD sync { uint32_t kind, type; uint64_t start, end; uint32_t correlation, context, stream, event; };
+struct RECORD overhead { uint32_t kind, overhead, object, id[3]; uint64_t start, end; };
 struct RECORD external { uint32_t kind, external; uint64_t id; uint32_t correlation, reserved; };
 
 #define AT(type, field, at) _Static_assert(offsetof(struct type, field) == (at), #type "." #field)
@@ -69,11 +71,13 @@ AT(copy, copy, 4); AT(copy, bytes, 8); AT(copy, start, 16); AT(copy, end, 24); A
 AT(copy, reserved, 56); AT(copy, graph, 72); AT(copy, channel, 76);
 AT(fill, value, 4); AT(fill, bytes, 8); AT(fill, start, 16); AT(fill, device, 32); AT(fill, correlation, 44); AT(fill, flags, 48); AT(fill, memory, 50);
 AT(call, cbid, 4); AT(call, start, 8); AT(call, end, 16); AT(call, process, 24); AT(call, thread, 28); AT(call, correlation, 32); AT(call, returned, 36);
+AT(sync, type, 4); AT(sync, start, 8); AT(sync, end, 16); AT(sync, correlation, 24); AT(sync, context, 28); AT(sync, stream, 32); AT(sync, event, 36);
+AT(overhead, overhead, 4); AT(overhead, object, 8); AT(overhead, id, 12); AT(overhead, start, 24); AT(overhead, end, 32);
 AT(external, external, 4); AT(external, id, 8); AT(external, correlation, 16);
 enum { KERNEL6 = 168, KERNEL8 = 200, KERNEL9 = 208, COPY4 = 80, COPY5 = 88 };
 _Static_assert(offsetof(struct kernel, channel) == KERNEL6 && offsetof(struct kernel, max_cluster) == KERNEL8 && sizeof(struct kernel) == KERNEL9, "kernel");
 _Static_assert(offsetof(struct copy, channel_type) == COPY4 && sizeof(struct copy) == COPY5, "copy");
 _Static_assert(offsetof(struct fill, channel_type) == COPY4 && sizeof(struct fill) == COPY5, "fill");
-_Static_assert(sizeof(struct call) == 40 && sizeof(struct external) == 24, "call, external");
+_Static_assert(sizeof(struct call) == 40 && sizeof(struct external) == 24 && sizeof(struct sync) == 40 && sizeof(struct overhead) == 40, "call, external, sync, overhead");
 
 #endif

@@ -37,7 +37,7 @@ void *fakert_graph(int kernels);
 enum { RT_H2D = 1, RT_D2H = 2, RT_D2D = 3 };
 
 /* What the profiling library is told. */
-enum rt_op { OP_MALLOC, OP_FREE, OP_GET_DEVICE, OP_STREAM_SYNC, OP_DEVICE_SYNC, OP_MEMCPY_ASYNC, OP_MEMSET_ASYNC, OP_LAUNCH, OP_GRAPH, OPS };
+enum rt_op { OP_MALLOC, OP_FREE, OP_GET_DEVICE, OP_STREAM_SYNC, OP_DEVICE_SYNC, OP_MEMCPY_ASYNC, OP_MEMSET_ASYNC, OP_LAUNCH, OP_GRAPH, OP_BEGIN_CAPTURE, OP_END_CAPTURE, OPS };
 
 /* Work of the device; times are CLOCK_MONOTONIC ns. */
 struct rt_work {
@@ -51,7 +51,7 @@ struct rt_work {
 
 struct rt_observer {
 	/* A call begins on the calling thread: gives its correlation id. Of a launch the
-	 * work is told here, without times. */
+	 * work is told here, without times, and of a wait for a stream the stream. */
 	uint64_t (*enter)(enum rt_op op, const struct rt_work *w);
 	void (*work)(uint64_t correlation, const struct rt_work *w);
 	void (*leave)(enum rt_op op, uint64_t correlation, uint64_t start, uint64_t end);

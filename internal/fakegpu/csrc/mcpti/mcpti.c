@@ -6,7 +6,7 @@
 const struct vendor vendor = {
 	.prefix = "FAKEMCPTI", .kernel = KERNEL8, .copy = COPY5, .end = MAX_LIMIT, .own_kind = 61,
 	.cbid = {[OP_MALLOC] = 107, [OP_FREE] = 108, [OP_GET_DEVICE] = 19, [OP_STREAM_SYNC] = 46, [OP_DEVICE_SYNC] = 18, [OP_MEMCPY_ASYNC] = 119,
-		[OP_MEMSET_ASYNC] = 147, [OP_LAUNCH] = 56, [OP_GRAPH] = 301},
+		[OP_MEMSET_ASYNC] = 147, [OP_LAUNCH] = 56, [OP_GRAPH] = 301, [OP_BEGIN_CAPTURE] = 302, [OP_END_CAPTURE] = 303},
 };
 
 #define BOTH(name, parameters, arguments) \
@@ -40,7 +40,7 @@ BOTH(ActivityPopExternalCorrelationId, (uint32_t kind, uint64_t *last), (kind, l
 API int mcptiActivityGetApiName(uint32_t kind, uint32_t cbid, const char **name)
 {
 	static const struct { uint32_t id; const char *name; } names[] = {{18, "mcDeviceSynchronize"}, {19, "mcGetDevice"}, {46, "mcStreamSynchronize"},
-		{56, "mcLaunchKernel"}, {107, "mcMalloc"}, {108, "mcFree"}, {119, "mcMemcpyAsync"}, {147, "mcMemsetAsync"}, {301, "mcGraphLaunch"}};
+		{56, "mcLaunchKernel"}, {107, "mcMalloc"}, {108, "mcFree"}, {119, "mcMemcpyAsync"}, {147, "mcMemsetAsync"}, {301, "mcGraphLaunch"}, {302, "mcStreamBeginCapture"}, {303, "mcStreamEndCapture"}};
 	alike_lock(); /* held while a buffer is handed over */
 	alike_log("name", cbid);
 	int found = 0;

@@ -5,7 +5,7 @@
 const struct vendor vendor = {
 	.prefix = "FAKEMUPTI", .kernel = KERNEL6, .copy = COPY4, .end = MAX_LIMIT, .own_kind = 61, .waits = 1, .handles = 1,
 	.cbid = {[OP_MALLOC] = 20, [OP_FREE] = 22, [OP_GET_DEVICE] = 482, [OP_STREAM_SYNC] = 131, [OP_DEVICE_SYNC] = 165, [OP_MEMCPY_ASYNC] = 41,
-		[OP_MEMSET_ASYNC] = 51, [OP_LAUNCH] = 211, [OP_GRAPH] = 311},
+		[OP_MEMSET_ASYNC] = 51, [OP_LAUNCH] = 211, [OP_GRAPH] = 311, [OP_BEGIN_CAPTURE] = 315, [OP_END_CAPTURE] = 319},
 };
 
 API int muptiGetVersion(uint32_t *v) { *v = 14; return OK; }
@@ -29,7 +29,7 @@ API int muptiGetCallbackName(uint32_t domain, uint32_t cbid, const char **name)
 {
 	static const struct { uint32_t id; const char *name; } names[] = {{20, "musaMalloc_v3020"}, {22, "musaFree_v3020"}, {41, "musaMemcpyAsync_v3020"},
 		{51, "musaMemsetAsync_v3020"}, {131, "musaStreamSynchronize_v3020"}, {165, "musaDeviceSynchronize_v3020"}, {211, "musaLaunchKernel_v7000"},
-		{311, "musaGraphLaunch_v10000"}, {482, "musaLookalikeOwnCall_v4030"}};
+		{311, "musaGraphLaunch_v10000"}, {315, "musaStreamBeginCapture_v10000"}, {319, "musaStreamEndCapture_v10000"}, {482, "musaLookalikeOwnCall_v4030"}};
 	for (size_t i = 0; domain == 2 && !sw.no_names && i < sizeof names / sizeof *names; i++)
 		if (names[i].id == cbid) {
 			*name = names[i].name;

@@ -5,7 +5,7 @@
 const struct vendor vendor = {
 	.prefix = "FAKEPPU", .kernel = KERNEL9, .copy = COPY5, .end = 6, .end_is_null = 1, .one_kernel_kind = 1, .no_fills = 1, .own_kind = 61,
 	.cbid = {[OP_MALLOC] = 20, [OP_FREE] = 22, [OP_GET_DEVICE] = 17, [OP_STREAM_SYNC] = 131, [OP_DEVICE_SYNC] = 165, [OP_MEMCPY_ASYNC] = 41,
-		[OP_MEMSET_ASYNC] = 51, [OP_LAUNCH] = 211, [OP_GRAPH] = 311},
+		[OP_MEMSET_ASYNC] = 51, [OP_LAUNCH] = 211, [OP_GRAPH] = 311, [OP_BEGIN_CAPTURE] = 315, [OP_END_CAPTURE] = 319},
 };
 
 API int cuptiGetVersion(uint32_t *v) { *v = 130000; return OK; }

@@ -32,9 +32,9 @@ _Static_assert(offsetof(struct api_data, phase) == 8 && offsetof(struct api_data
 
 /* Ids of calls are a release's own; these are of none. */
 static const char *const calls[] = {[31] = "hipMalloc", [32] = "hipFree", [33] = "hipGetDevice", [34] = "hipStreamSynchronize",
-	[35] = "hipDeviceSynchronize", [36] = "hipMemcpyAsync", [37] = "hipMemsetAsync", [38] = "hipLaunchKernel", [39] = "hipGraphLaunch", [40] = "hipModuleLaunchKernel"};
+	[35] = "hipDeviceSynchronize", [36] = "hipMemcpyAsync", [37] = "hipMemsetAsync", [38] = "hipLaunchKernel", [39] = "hipGraphLaunch", [40] = "hipModuleLaunchKernel", [41] = "hipStreamBeginCapture", [42] = "hipStreamEndCapture"};
 static const uint32_t ids[OPS] = {[OP_MALLOC] = 31, [OP_FREE] = 32, [OP_GET_DEVICE] = 33, [OP_STREAM_SYNC] = 34, [OP_DEVICE_SYNC] = 35,
-	[OP_MEMCPY_ASYNC] = 36, [OP_MEMSET_ASYNC] = 37, [OP_LAUNCH] = 38, [OP_GRAPH] = 39};
+	[OP_MEMCPY_ASYNC] = 36, [OP_MEMSET_ASYNC] = 37, [OP_LAUNCH] = 38, [OP_GRAPH] = 39, [OP_BEGIN_CAPTURE] = 41, [OP_END_CAPTURE] = 42};
 
 static struct { int dtk, swap, shifted, module; int64_t offset, ppm; uint64_t untimed_every, null_name_every; } quirk;
 
