@@ -181,7 +181,7 @@ func TestCheckCommand(t *testing.T) {
 		{"cut in gzip's sum", []string{file("cut8.json.gz", string(data[:len(data)-1]), false)}, exitFinding, fmt.Sprintf("ends early, after %d bytes", len(good))},
 		{"cut in gzip's head", []string{file("cut9.json.gz", string(data[:9]), false)}, exitFinding, "ends early, after 0 bytes"},
 		{"damaged gzip", []string{file("damaged.json.gz", string(data[:10])+"\xff\xff\xff\xff", false)}, exitFinding, "is damaged"},
-		{"garbage behind gzip", []string{file("behind.json.gz", string(data)+"garbage and more", false)}, exitFinding, "is damaged"},
+		{"garbage behind gzip", []string{file("behind.json.gz", string(data)+"garbage and more", false)}, exitFinding, "something that is not gzip follows it"},
 		{"checksum", []string{file("sum.json.gz", string(flipped), false)}, exitFinding, "checksum"},
 		{"cut text", []string{file("cut.json", good[:len(good)/2], false)}, exitFinding, "not strict JSON"},
 		{"empty", []string{file("empty.json", "", false)}, exitFinding, "not strict JSON"},
