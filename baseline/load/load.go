@@ -95,13 +95,13 @@ func Side(path, member string) (*baseline.Side, error) {
 	return baseline.FromTrace(o), nil
 }
 
-// Both reads the two sides of a comparison: at the same time where there are
-// processors for both, for reading one takes two to three, and else one after the
-// other, so that the second takes the place of the first in memory.
+// Both reads the two sides of a comparison: at the same time where there is more than
+// one processor, for each side has stretches that keep one busy only, and else one
+// after the other, so that the second takes the place of the first in memory.
 func Both(base, now func() (*baseline.Side, error)) (a, b *baseline.Side, err error) {
 	var failed [2]error
 	var wait sync.WaitGroup
-	together := runtime.GOMAXPROCS(0) >= 4
+	together := runtime.GOMAXPROCS(0) >= 2
 	if together {
 		wait.Go(func() { b, failed[1] = now() })
 	}
