@@ -68,6 +68,9 @@ Exit status:
 			if counts && len(args) > 1 {
 				return errors.New("--counts is for one trace: of several there is no one count")
 			}
+			if err := notInput(output, append([]string{exceptions}, args...)...); err != nil {
+				return err
+			}
 			s, err := createBaseline(args, member, counts)
 			if err != nil {
 				return fail(err)

@@ -96,6 +96,9 @@ func newDiff() *cobra.Command {
 			if err := o.out.check(); err != nil {
 				return badInput(err)
 			}
+			if err := o.out.apart(append(args, o.base, o.exceptions, o.capabilities)...); err != nil {
+				return badInput(err)
+			}
 			if m := chosen(); m != nil {
 				return m.run(cmd, args, &o.out)
 			}

@@ -103,6 +103,9 @@ func (p *perfDiff) run(cmd *cobra.Command, args []string, out *outputs) error {
 	}
 	base, now, err := p.sides(args)
 	if err == nil {
+		err = out.apart(append(slices.Clone(base), now...)...)
+	}
+	if err == nil {
 		err = p.check()
 	}
 	if err == nil && p.rules != "" {

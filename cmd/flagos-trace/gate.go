@@ -66,6 +66,9 @@ func newGate() *cobra.Command {
 			if err != nil {
 				return badInput(err)
 			}
+			if err := out.apart(append(args, config, base)...); err != nil {
+				return badInput(err)
+			}
 			return out.write(w, c.Run(args, time.Now()), nil)
 		},
 	}

@@ -56,6 +56,39 @@ func (o *outputs) check() error {
 	return nil
 }
 
+// apart says so if a file to write is one that is read, or is written twice.
+func (o *outputs) apart(inputs ...string) error {
+	seen := map[string]bool{}
+	for _, s := range o.files {
+		_, name, _ := strings.Cut(s, "=")
+		if seen[name] {
+			return fmt.Errorf("-o names %s twice: each form needs a file of its own", name)
+		}
+		seen[name] = true
+		if err := notInput(name, inputs...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notInput says so if a file to write is one of those that are read, by whatever name.
+func notInput(output string, inputs ...string) error {
+	if output == "-" {
+		return nil
+	}
+	to, err := os.Stat(output)
+	if err != nil || !to.Mode().IsRegular() {
+		return nil // there is nothing to lose
+	}
+	for _, name := range inputs {
+		if from, err := os.Stat(name); err == nil && os.SameFile(to, from) {
+			return fmt.Errorf("-o would write over %s, which is read", name)
+		}
+	}
+	return nil
+}
+
 // stdout are the formats to print.
 func (o *outputs) stdout() []string {
 	switch {
