@@ -113,7 +113,7 @@ static void dismiss(uint32_t first)
         if (!release(&places[i], DISMISSED, NULL, NULL))
             continue;
         pthread_join(places[i].handle, NULL);
-        for (int tries = 0; tries < 500 && syscall(SYS_tgkill, getpid(), atomic_load(&places[i].tid), 0) == 0; tries++)
+        for (int tries = 0; tries < 20000 && syscall(SYS_tgkill, getpid(), atomic_load(&places[i].tid), 0) == 0; tries++)
             sleep_us(100);
     }
 }
