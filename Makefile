@@ -5,7 +5,8 @@
 # make demo    record a small workload on a look-alike GPU library, no GPU needed;
 #              VENDOR=ascend|musa|metax|ppu|dcu: on that vendor's, and compare it with CUDA's
 # make dist    dist/: what is released, for amd64 and arm64 (needs gcc-aarch64-linux-gnu)
-# make test-arm64  tests of the decoders for arm64, under qemu-aarch64-static elsewhere
+# make test-arm64  decoders and recordings for arm64, under qemu (needs qemu-user-static,
+#              gcc-aarch64-linux-gnu and libc6-dev-arm64-cross)
 # make test    all tests
 # make reliability  each fault many times, and the table in docs/reliability.md
 # make sqltest the queries of docs/sql.md in DuckDB
@@ -87,15 +88,11 @@ dist:
 	  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -czf $$to.tar.gz -C dist $$(basename $$to); \
 	done
 
-# Where arm64 programs do not run by themselves, qemu runs them.
-QEMU ?= $(if $(filter aarch64,$(shell uname -m)),,qemu-aarch64-static -L /usr/aarch64-linux-gnu)
-ARM64_TESTS := tracer tracer/ascend tracer/cupti tracer/roctracer tracer/metax tracer/musa tracer/ppu spool event timeline
-test-arm64:
-	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; for p in $(ARM64_TESTS); do \
-	  GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) test -c -o $$dir/test ./$$p; \
-	  if [ -e $$dir/test ]; then echo "arm64 $$p"; (cd $$p && $(QEMU) $$dir/test -test.short); rm $$dir/test; fi; \
-	done
-	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./cmd/flagos-trace ./tracer/... ./agent ./spool ./record
+# Under qemu's user emulation: decoders, and recordings from end to end. ARM64: the
+# script's flags.
+ARM64 ?=
+test-arm64: build
+	GO="$(GO)" CC_arm64="$(CC_arm64)" NATIVE="$(BIN)" scripts/test-arm64 $(ARM64)
 
 test:
 	$(GO) test -timeout 9m ./...

@@ -187,6 +187,7 @@ func (a *Agent) begin(fds bool, short error) {
 // arm chooses a tracer and arms it: the first of those that choose left that can be. Paused, the
 // first that can be bound is chosen, and nothing is called that records.
 func (a *Agent) arm() error {
+	defer dl.HoldMaps()()
 	var errs []error
 	candidates, note := choose(a.candidates, a.getenv)
 	if note != "" {

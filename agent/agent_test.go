@@ -118,6 +118,7 @@ func (s *fakeShim) EnterVendor()                      {}
 func (s *fakeShim) LeaveVendor()                      {}
 func (s *fakeShim) RegisterExit()                     {}
 func (s *fakeShim) Spare() []int                      { return nil }
+func (s *fakeShim) Marked() bool                      { return false }
 func (s *fakeShim) Park()                             { s.parked.Add(1) }
 func (s *fakeShim) Chain(fn uintptr) int32            { s.chains.Add(1); return int32(dl.Call(fn)) }
 func (s *fakeShim) Clock() spool.Clock                { return spool.Clock{Realtime: time.Now().UnixNano()} }
@@ -169,6 +170,7 @@ type fakeBinding struct {
 
 	hang, hangClock sync.Mutex // held by a test, they hold up arming and flushing, and the clock
 	replaced        bool       // the clock, by another profiler
+	once            bool       // a second forced flush may not come back
 	armPanics       bool       // not the first time
 	mu              sync.Mutex
 	calls           []string
@@ -192,6 +194,7 @@ func (b *fakeBinding) log(forget bool) []string {
 }
 
 func (b *fakeBinding) ClockReplaced() bool { return b.replaced }
+func (b *fakeBinding) ForcedOnce() bool    { return b.once }
 
 func (b *fakeBinding) Arm(tracer.Shim, tracer.Options) error {
 	b.hang.Lock()

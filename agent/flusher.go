@@ -35,6 +35,10 @@ func (a *Agent) flusher() {
 	runtime.LockOSThread()
 	defer a.shim.Park()
 	defer a.flusherFailed()
+	// Two threads work; more would only spread the collector over the program's
+	// cores. Until now there was need of one alone.
+	runtime.GOMAXPROCS(2)
+	a.own.learn()
 	a.shim.Quiet(spool.OwnThreadPrefix + "flush")
 	a.threads[Flusher].Store(int64(unix.Gettid()))
 	cpu := threadCPU() // the thread may have had another life before
@@ -111,7 +115,8 @@ func (a *Agent) flushNow(force bool) (err error) {
 // functions last, before ours are registered again: a buffer completed later
 // would reach the wrong one, be lost, and never come back to its pool. If that
 // is another profiler the flush is forced; if it is likely ourselves it is not,
-// because a forced one cuts off the records of work still running.
+// because a forced one cuts off the records of work still running. Nor is it where
+// the library may not come back from a second one, which is left for the end.
 func (a *Agent) handBack() {
 	if a.shim.Counts().Requested == 0 {
 		return // the driver may still be initialising
@@ -123,6 +128,9 @@ func (a *Agent) handBack() {
 	force := !a.armed.Load()
 	if r, ok := a.binding.(interface{ ClockReplaced() bool }); ok && !force {
 		a.vendor(func() { force = r.ClockReplaced() })
+	}
+	if o, ok := a.binding.(interface{ ForcedOnce() bool }); ok && o.ForcedOnce() {
+		force = false
 	}
 	_ = a.flushNow(force)
 }
@@ -153,6 +161,7 @@ func (a *Agent) finalFlush(s *sampler, cpu int64) {
 	a.flushed.Store(true)
 	a.lastLook()
 	s.sample()
+	s.watch()
 	s.askDevices()
 	a.cpu[Flusher].Store(threadCPU() - cpu)
 	a.settled.Store(true)
@@ -216,7 +225,7 @@ func (s *sampler) watch() {
 	n := s.agent.shim.Counts()
 	if n.Foreign > 0 && !s.foreign {
 		s.foreign = true
-		s.agent.diagnose("the library handed buffers of another profiler in the process to this one: that profiler lost the records in them")
+		s.agent.diagnose("the library handed over buffers that this recording had not given it: whoever did, such as another profiler in the process, lost the records in them")
 	}
 	switch {
 	case n.Delivered != s.last.Delivered:

@@ -104,6 +104,7 @@ func TestStartHandsBack(t *testing.T) {
 		{"armed", func(*Agent, *fakeBinding) {}, 1, "flush false, arm"},
 		{"another profiler's clock", func(_ *Agent, b *fakeBinding) { b.replaced = true }, 1, "flush true, arm"},
 		{"stopped", func(a *Agent, _ *fakeBinding) { a.Stop() }, 1, "flush true, arm"},
+		{"stopped, of a library that is forced once", func(a *Agent, b *fakeBinding) { b.once = true; a.Stop() }, 1, "flush false, arm"},
 		{"driver not up", func(*Agent, *fakeBinding) {}, 0, "arm"},
 	} {
 		b := &fakeBinding{}
@@ -375,5 +376,22 @@ func TestWatch(t *testing.T) {
 	}
 	if len(a.outbox) != 2 {
 		t.Errorf("%d messages, with those of foreign buffers", len(a.outbox))
+	}
+}
+
+// Buffers that were not ours are told of however soon the program ends.
+func TestForeignAtTheEnd(t *testing.T) {
+	dir, s := t.TempDir(), newFakeShim()
+	s.counts = Counts{Requested: 1, Delivered: 1, Foreign: 1}
+	open := func(func(string) string) (tracer.Binding, error) { return &fakeBinding{shim: s}, nil }
+	New(s, env(map[string]string{EnvDir: dir, EnvExitTimeout: "5000"}), "test", []Candidate{{Name: "fake", Open: open}}).Inject()
+	s.exit()
+	files, _ := filepath.Glob(dir + "/*.spool")
+	if len(files) != 1 {
+		t.Fatalf("spools: %v", files)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil || strings.Count(string(data), "buffers that this recording had not given it") != 1 {
+		t.Errorf("%v, %q", err, data)
 	}
 }

@@ -21,6 +21,9 @@ const (
 	// the agent's three, for each of the two that run Go code meanwhile, and for
 	// calls that come in.
 	spareThreads = 9
+	// reservedThreads is how many of those put aside are enough as they are: one for
+	// each of the agent's three and of the two that run Go code, and one to spare.
+	reservedThreads = 6
 )
 
 // errThreads: the Go runtime ends a process in which it cannot make a thread, so
@@ -41,18 +44,18 @@ func (a *Agent) reserve() (fds bool, err error) {
 		return false, nil
 	}
 	debug.SetMemoryLimit(math.MaxInt64)
-	if !canStart(spareThreads - len(a.shim.Spare())) {
+	spare := a.shim.Spare()
+	enough := len(spare) >= reservedThreads && a.shim.Marked()
+	if !enough && !canStart(spareThreads-len(spare)) {
 		debug.SetGCPercent(-1) // the collector has threads of its own
 		return true, errThreads
 	}
 	debug.SetGCPercent(100)
-	// Two threads work; more would only spread the collector over the program's
-	// cores.
-	runtime.GOMAXPROCS(2)
-	a.own = makeThreads(spareThreads)
-	for _, tid := range a.shim.Spare() {
-		a.own.tids[tid] = true
+	if !enough {
+		a.own = makeThreads(spareThreads)
+		spare = a.shim.Spare()
 	}
+	a.own.add(spare)
 	return true, nil
 }
 
@@ -112,6 +115,27 @@ type ownThreads struct {
 	// masks are what such threads block, as the first word of a signal set:
 	// before and after makeThreads.
 	masks [2]uint64
+}
+
+// add adds threads that the runtime will use.
+func (o *ownThreads) add(tids []int) {
+	if o.tids == nil {
+		o.tids = map[int]bool{}
+	}
+	for _, tid := range tids {
+		o.tids[tid] = true
+	}
+}
+
+// learn takes the mask of the calling thread, which is one of the runtime's, for that of
+// all of them, if no other is known.
+func (o *ownThreads) learn() {
+	if o.masks != [2]uint64{} {
+		return
+	}
+	var now unix.Sigset_t
+	_ = unix.PthreadSigmask(unix.SIG_BLOCK, nil, &now)
+	o.masks = [2]uint64{uint64(now.Val[0]), uint64(now.Val[0])}
 }
 
 // makeThreads has the Go runtime make n threads: later ones are taken from

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"encoding/json"
 	"runtime"
 	"time"
 
@@ -61,13 +60,13 @@ func (a *Agent) serve(c guest.FD) {
 	}
 	var q spool.Request
 	line, ok := hear(c, time.Now().Add(talkTime))
-	if !ok || json.Unmarshal(line, &q) != nil {
-		q.Command = ""
+	if ok {
+		q, _ = spool.ParseRequest(line)
 	}
 	a.log.printf("control: %q from %d", q.Command, peer.Pid)
 	r := a.command(q)
-	b, err := json.Marshal(r)
-	if err != nil || len(b) >= spool.MaxReply {
+	b := r.Encode()
+	if len(b) >= spool.MaxReply {
 		return
 	}
 	say(c, append(b, '\n'), time.Now().Add(talkTime))

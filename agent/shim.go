@@ -53,6 +53,10 @@ type Shim interface {
 	// and are not used yet. They are the agent's own, and the next that the runtime
 	// makes.
 	Spare() []int
+	// Marked reports whether every thread that the runtime makes is kept from taking
+	// signals a program may wait for. Where the program has taken the signal which
+	// that is done by, they are not.
+	Marked() bool
 	// Park blocks the calling thread for ever: a thread that ended would run the
 	// vendor's destructors while the driver is being torn down.
 	Park()

@@ -18,6 +18,19 @@ func (d *differ) ids() {
 		Fix: "check that calls and device work carry the same id (not the External id), and that calls are recorded from before the first launch"})
 }
 
+// places is about what the arguments of work say of where it ran. A trace that does not
+// say it, or describes no devices, is found elsewhere.
+func (d *differ) places() {
+	for _, x := range []struct{ measure, what, fix string }{
+		{shape.RowOfPlace, "device work stands on the row of another device or stream than its arguments say", "write the device's ordinal as pid and device, and the stream's number as tid and stream"},
+		{shape.DeviceDescribed, "device work is of a device that deviceProperties do not describe", "write the ordinal of the device as device, and an object with this id into deviceProperties"},
+	} {
+		if d.now.Seen == nil || d.now.Seen.Measures[x.measure] != nil && d.now.Seen.Measures[x.measure].Checked > 0 {
+			d.measured(x.measure, verdict.Error, verdict.Finding{What: x.what, Fix: x.fix})
+		}
+	}
+}
+
 func (d *differ) afterLaunch() {
 	d.measured(shape.AfterLaunch, verdict.Error, verdict.Finding{What: "device work starts before the call that launched it",
 		Fix: "fit the device's clock to the host's at both ends of the recording"})
@@ -127,6 +140,10 @@ func (d *differ) flows() {
 	}
 	if d.now.Seen == nil {
 		return
+	}
+	if m := d.now.Seen.Measures[shape.ArrowSequence]; m != nil && m.Checked > 0 && d.o.Scope != Device {
+		d.measured(shape.ArrowSequence, verdict.Error, verdict.Finding{What: "arrows from forward to backward operators join operators that do not belong together",
+			Fix: "begin an arrow at the forward operator whose Sequence number, and thread, the backward operator has"})
 	}
 	for _, kind := range sorted(d.now.Seen.Arrows) {
 		if d.o.Scope == Device {

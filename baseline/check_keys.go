@@ -239,36 +239,6 @@ func (d *differ) first(category, key string) verdict.Place {
 	return p
 }
 
-func (d *differ) argTypes() {
-	d.eachArgs(func(name string, base, now *shape.Category) {
-		for _, key := range sorted(base.Args) {
-			a, b := base.Args[key], now.Args[key]
-			if b == nil || len(a.Types) == 0 {
-				continue
-			}
-			d.checked++
-			d.judged = true
-			var other []string
-			for _, t := range b.Types {
-				if !slices.Contains(a.Types, t) && !(t == "integer" && slices.Contains(a.Types, "number")) {
-					other = append(other, t)
-				}
-			}
-			if len(other) == 0 {
-				continue
-			}
-			d.broken++
-			f := verdict.Finding{Subject: "type:" + name + "/" + key, Severity: keySeverity(name, key), Where: d.first(name, key),
-				What:     fmt.Sprintf("argument %q of category %s is of another type than in the base", key, name),
-				Expected: strings.Join(a.Types, " or "), Got: strings.Join(b.Types, " or "), Fix: "write it as the base does: readers take the value by its type"}
-			if !a.Required {
-				f.Severity = verdict.Warning
-			}
-			d.find(f)
-		}
-	})
-}
-
 // allLinked reports whether all device work that belongs to an operator has its id: of
 // the rest, as of a graph that is replayed outside of operators, nobody expects one.
 func (d *differ) allLinked(category string) bool {

@@ -120,6 +120,9 @@ func (d *differ) operatorWork() {
 			differ = append(differ, name)
 		}
 	}
+	if d.exchanged() {
+		return
+	}
 	if kernels > 0 {
 		d.note("work:kernels", "%s other kernels than in the base: %s", count(kernels, "operator")+" run", some(differ))
 	}
@@ -139,6 +142,22 @@ func (d *differ) operator(name string) verdict.Place {
 // placeholderShare is the share of API calls without their own name from which on it
 // is an error. Source: Torch-FL's contract test.
 const placeholderShare = 0.05
+
+// strange reports whether none of the names begins as those of the base do (cuda, cu,
+// hip, ...); of no names nothing is said.
+func strange(names []string, base map[string]shape.Presence) bool {
+	begins := func(name string) string {
+		return name[:len(name)-len(strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz"))]
+	}
+	known := map[string]bool{}
+	for name := range base {
+		known[begins(name)] = begins(name) != ""
+	}
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return known[begins(name)] })
+}
+
+// lostNames is how many names of API calls must be gone for them to be lost.
+const lostNames = 4
 
 func (d *differ) apiNames() {
 	severity := verdict.Error
@@ -167,6 +186,7 @@ func (d *differ) apiNames() {
 		return
 	}
 	var gone, extra []string
+	before := d.checked
 	for _, name := range sorted(base) {
 		if base[name] != shape.Always || slices.Contains(shape.Placeholders, name) {
 			continue
@@ -182,10 +202,18 @@ func (d *differ) apiNames() {
 			extra = append(extra, name)
 		}
 	}
-	for _, name := range gone {
+	// With so many gone the names are others, not the calls, unless they can be a
+	// vendor's: another program makes other calls.
+	if len(gone) >= lostNames && len(gone)*2 >= int(d.checked-before) && (len(extra) == len(now) || strange(extra, base)) {
+		d.find(verdict.Finding{Subject: "calls:lost", Severity: verdict.Error, Where: d.first("cuda_runtime", ""), Count: int64(len(gone)), Of: d.checked - before,
+			What:     fmt.Sprintf("%d of the %d names that API calls always have in the base are not there", len(gone), d.checked-before),
+			Expected: some(gone), Got: some(extra), Fix: "look names up by the call's number in the vendor's own table"})
+		return
+	}
+	for i, name := range gone {
 		f := verdict.Finding{Subject: "call:" + name, Severity: verdict.Warning, Where: verdict.Place{Name: name, Event: -1, Offset: -1},
 			What: "no API call is " + name, Expected: "calls of " + name, Got: "none", Fix: "check that the tracer records it, and by this name"}
-		if len(extra) > 0 {
+		if len(extra) > 0 && i == 0 {
 			f.Got = "none; new are " + some(extra)
 		}
 		d.find(f)
@@ -198,6 +226,9 @@ func (d *differ) apiNames() {
 func (d *differ) names() {
 	if d.measured(shape.NamesDemangled, verdict.Error, verdict.Finding{What: "kernels have mangled names", Expected: "void at::native::...",
 		Fix: "demangle the names (Itanium C++ ABI) before they are written"}) == worse {
+		return
+	}
+	if d.oneKernelName() {
 		return
 	}
 	severity := verdict.Warning

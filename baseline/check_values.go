@@ -138,6 +138,10 @@ func (d *differ) durations() {
 	if d.now.Seen == nil {
 		return
 	}
+	if m := d.now.Seen.Measures[shape.InTurn]; m != nil && m.Checked > 0 {
+		d.measured(shape.InTurn, verdict.Error, verdict.Finding{What: "streams have more work at once than they can",
+			Fix: "check the unit of dur, which is microseconds as that of ts, and that both ends are of one clock"})
+	}
 	for _, category := range []string{"kernel", "gpu_memcpy", "cuda_runtime"} {
 		c := d.now.Seen.Classes[category]
 		if c == nil || c.N < enoughEvents || !c.SameTime {

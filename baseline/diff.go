@@ -47,8 +47,9 @@ func init() {
 	assertions = []assertion{
 		{"categories", "Every category of the base is there, under its own or an equivalent name", true, (*differ).categories},
 		{"arg-keys", "The arguments that the base has are there, by category", true, (*differ).argKeys},
-		{"arg-types", "Arguments have the types that the base has", true, (*differ).argTypes},
+		{"arg-types", "Arguments and times have the types that the base has", true, (*differ).argTypes},
 		{"ids", "Correlation ids pair API calls with device work", true, (*differ).ids},
+		{"places", "Device work stands on the row of its device and stream, and its device is described", true, (*differ).places},
 		{"after-launch", "Device work starts after its launch", true, (*differ).afterLaunch},
 		{"window", "Events lie within the recorded window", true, (*differ).window},
 		{"operators", "The operators of the base are there", false, (*differ).operators},
@@ -56,10 +57,10 @@ func init() {
 		{"launches", "Calls that launch have device work", true, (*differ).launches},
 		{"attribution", "The device time of an operator is that of the work its API calls started", false, (*differ).attribution},
 		{"linked", "Device work belongs to operators by External id", false, (*differ).linked},
-		{"flows", "Arrows have both ends, on the events of their ids", true, (*differ).flows},
+		{"flows", "Arrows have both ends, on the events of their ids and sequence numbers", true, (*differ).flows},
 		{"api-names", "API calls have their own names", true, (*differ).apiNames},
-		{"names", "Kernels have demangled names", true, (*differ).names},
-		{"durations", "Device work takes time, and not all the same", true, (*differ).durations},
+		{"names", "Kernels have demangled names, and their own", true, (*differ).names},
+		{"durations", "Device work takes time, not all the same, and no more than a stream has", true, (*differ).durations},
 		{"values-constant", "Figures that vary in the base vary", true, (*differ).constant},
 		{"values-plausible", "Figures lie in the range they can have", true, (*differ).plausible},
 		{"values-copied", "Figures are not those of another argument", true, (*differ).copied},
@@ -112,6 +113,9 @@ func Diff(base, now *Side, o Options) (*verdict.Result, error) {
 	d.r.New.Vendor = d.vendor
 	d.r.Incomparable = append(d.r.Incomparable, base.unusable("base")...)
 	d.r.Incomparable = append(d.r.Incomparable, now.unusable("new trace")...)
+	if err := CheckExceptions(o.Exceptions); err != nil {
+		return d.r, fmt.Errorf("%w: %w", verdict.ErrExceptions, err)
+	}
 	for i := range assertions {
 		d.assert(&assertions[i])
 	}
@@ -121,6 +125,10 @@ func Diff(base, now *Side, o Options) (*verdict.Result, error) {
 func (d *differ) assert(a *assertion) {
 	d.id, d.checked, d.broken, d.judged, d.found, d.excused, d.same, d.absent = a.id, 0, 0, false, 0, 0, false, ""
 	x := verdict.Assertion{ID: a.id, Title: a.title, Outcome: verdict.NotJudged}
+	if len(d.r.Incomparable) > 0 {
+		d.r.Assert(x) // what one side lacks is not known
+		return
+	}
 	if d.o.Scope == Device && !a.device {
 		x.Reason = "outside the scope of the device's side"
 		if d.now.Seen != nil && !d.host() {

@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -32,7 +33,9 @@ func TestIncomparable(t *testing.T) {
 	lossy := observed(t, "lossy", x.text(t))
 	x.doc["flagosTrace"].(object)["verdict"] = "complete"
 	whole := observed(t, "whole", x.text(t))
-	cut := observed(t, "cut", text[:len(text)/2])
+	x.doc["flagosTrace"].(object)["verdict"] = "complete"
+	cutText := x.text(t) // its record, which stands before the events, says that all is there
+	cut := observed(t, "cut", cutText[:len(cutText)/2])
 	for _, c := range []struct {
 		name      string
 		base, now *shape.Observation
@@ -42,14 +45,30 @@ func TestIncomparable(t *testing.T) {
 		{"whole", good, whole, verdict.Pass, ""},
 		{"lossy new", good, lossy, verdict.Incomparable, "the new trace, lossy, is incomplete by its own record: the disk was full"},
 		{"lossy base", lossy, good, verdict.Incomparable, "the base, lossy, is incomplete"},
-		{"cut off", good, cut, verdict.Incomparable, "truncated"},
+		{"cut off", good, cut, verdict.Incomparable, "a part of the new trace, cut, cannot be read: it is truncated"},
 	} {
 		r := compared(t, c.base, c.now, Options{})
 		if r.Verdict != c.want || !strings.Contains(strings.Join(r.Incomparable, " "), c.says) {
 			t.Errorf("%s: %s, %v", c.name, r.Verdict, r.Incomparable)
 		}
-		if c.want == verdict.Incomparable && r.Verdict.ExitStatus() != verdict.ExitIncomparable {
-			t.Errorf("%s: exit status %d", c.name, r.Verdict.ExitStatus())
+		if c.want == verdict.Incomparable {
+			if r.Verdict.ExitStatus() != verdict.ExitIncomparable {
+				t.Errorf("%s: exit status %d", c.name, r.Verdict.ExitStatus())
+			}
+			// Nothing is said of what was not compared, and the reason once.
+			if n := r.Outcomes()[verdict.NotJudged]; len(r.Findings)+len(r.Better)+len(r.Cannot) > 0 || n != len(assertions) || len(r.Incomparable) != 1 {
+				t.Errorf("%s: %d assertions not judged, %+v, %q", c.name, n, r.Findings, r.Incomparable)
+			}
+			var text, junit bytes.Buffer
+			if err := errors.Join(verdict.WriteText(&text, r), verdict.One("diff", r).WriteJUnit(&junit)); err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(text.String(), r.Why); n != 1 || strings.Contains(text.String(), "completeness: complete") {
+				t.Errorf("%s: the reason stands %d times:\n%s", c.name, n, &text)
+			}
+			if !strings.Contains(junit.String(), `failures="0" errors="1"`) {
+				t.Errorf("%s: %s", c.name, &junit)
+			}
 		}
 	}
 	if len(FromTrace(lossy).Unusable()) == 0 || len(FromTrace(good).Unusable()) != 0 {
@@ -299,5 +318,82 @@ func TestMadeUp(t *testing.T) {
 	p, err := Parity(Default(), o, Options{Now: testNow})
 	if err != nil || outcomes(p)["torch-fl/3-arg-keys"] != verdict.Holds {
 		t.Errorf("%v, %v", outcomes(p), err)
+	}
+}
+
+// TestExceptionsKnown: an exception that no finding can have is an error, which says
+// what there is.
+func TestExceptionsKnown(t *testing.T) {
+	o := observed(t, "basic", recording(t, "basic"))
+	for id, ok := range map[string]bool{"categories": true, "torch-fl/2-flows": true, "category": false, "": false} {
+		opts := Options{Now: testNow, Exceptions: []verdict.Exception{{Assertion: id, Reason: "so"}}}
+		_, err := Diff(FromTrace(o), FromTrace(o), opts)
+		_, parity := Parity(Default(), o, opts)
+		for _, err := range []error{err, parity} {
+			if (err == nil) != ok || err != nil && (!errors.Is(err, verdict.ErrExceptions) || !strings.Contains(err.Error(), "categories, arg-keys, ") || !strings.Contains(err.Error(), "torch-fl/1-categories")) {
+				t.Errorf("%q: %v", id, err)
+			}
+		}
+	}
+}
+
+// TestAPINamesShort: what is told of many names of API calls is told once.
+func TestAPINamesShort(t *testing.T) {
+	x := decode(t, recording(t, "basic"))
+	n := 0
+	x.each("X", "cuda_runtime", func(e object) {
+		if e["name"] != "cudaLaunchKernel" {
+			e["name"] = fmt.Sprint("cudaOther", n%20)
+			n++
+		}
+	})
+	r := compared(t, observed(t, "basic", recording(t, "basic")), observed(t, "renamed", x.text(t)), Options{})
+	var b bytes.Buffer
+	if err := verdict.WriteText(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "cudaOther0"); n != 1 || !strings.Contains(b.String(), "and 15 more") || len(differences(r)) < 5 {
+		t.Errorf("%d times:\n%s", n, &b)
+	}
+}
+
+// TestOtherKernels: operators that run each other's kernels are no difference where a
+// library may have chosen so, as for two operators of many, and between vendors.
+func TestOtherKernels(t *testing.T) {
+	base := observed(t, "train", recording(t, "train"))
+	x := decode(t, recording(t, "train"))
+	names := map[string]string{}
+	x.args("cpu_op", func(e, a object) { names[fmt.Sprint(a["External id"])] = e["name"].(string) })
+	kernels := map[string][]string{}
+	x.args("kernel", func(e, a object) {
+		op := names[fmt.Sprint(a["External id"])]
+		kernels[op] = append(kernels[op], e["name"].(string))
+	})
+	next := map[string]string{"aten::mm": "aten::_foreach_add_", "aten::_foreach_add_": "aten::mm"}
+	n := map[string]int{}
+	x.args("kernel", func(e, a object) {
+		op := names[fmt.Sprint(a["External id"])]
+		if list := kernels[next[op]]; len(list) > 0 {
+			e["name"] = list[n[op]%len(list)]
+			n[op]++
+		}
+	})
+	if len(n) != 2 {
+		t.Fatalf("exchanged are %v", n)
+	}
+	if r := compared(t, base, observed(t, "chosen", x.text(t)), Options{}); r.Verdict != verdict.Pass || len(r.Findings) != 1 || r.Findings[0].Subject != "work:kernels" {
+		t.Errorf("two operators: %s, %+v", r.Verdict, r.Findings)
+	}
+	for _, m := range mutations() {
+		if m.name != "names of kernels at random" {
+			continue
+		}
+		x := decode(t, recording(t, "train"))
+		m.damage(x)
+		for _, f := range compared(t, base, observed(t, m.name, x.text(t)), Options{Vendor: "musa"}).Findings {
+			if f.Subject == "work:exchanged" {
+				t.Errorf("between vendors: %+v", f)
+			}
+		}
 	}
 }

@@ -52,6 +52,9 @@ func Parity(base *Side, o *shape.Observation, opts Options) (*verdict.Result, er
 	d.r.New.Vendor = d.vendor
 	d.r.Incomparable = append(d.r.Incomparable, now.unusable("new trace")...)
 	p := &parity{d, o}
+	if err := CheckExceptions(opts.Exceptions); err != nil {
+		return d.r, fmt.Errorf("%w: %w", verdict.ErrExceptions, err)
+	}
 	for _, a := range parityAssertions {
 		d.assert(&assertion{a.id, a.title, true, func(*differ) { a.check(p) }})
 	}

@@ -68,8 +68,8 @@ func (s *Side) describe() verdict.Side {
 		return d
 	}
 	d.Kind, d.Producer, d.Devices, d.Events = "trace", s.Seen.Producer.String(), s.Seen.Devices, s.Seen.Events
-	if c := s.Seen.Completeness; c != nil {
-		d.Completeness = string(c.Verdict)
+	if c := s.Seen.Completeness; c != nil && len(s.Seen.Lost) == 0 {
+		d.Completeness = string(c.Verdict) // of what can be read no longer it says nothing
 	}
 	return d
 }
@@ -84,8 +84,8 @@ func (s *Side) unusable(which string) (out []string) {
 		}
 		return out
 	}
-	for _, l := range s.Seen.Lost {
-		out = append(out, fmt.Sprintf("a part of the %s cannot be read: %s; record again, or compare what flagos-trace cat makes of it", which, l))
+	if len(s.Seen.Lost) > 0 {
+		return append(out, fmt.Sprintf("a part of the %s, %s, cannot be read: %s; record again, or compare what flagos-trace cat makes of it", which, s.Name, strings.Join(s.Seen.Lost, ", and ")))
 	}
 	if c := s.Seen.Completeness; c != nil && c.Verdict == timeline.Incomplete {
 		why := ""

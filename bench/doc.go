@@ -1,4 +1,4 @@
-// Command bench measures how fast traces are read and validated, in proportion to what
+// Command bench measures how fast traces are read, validated and reduced, in proportion to what
 // Python's json.load and gunzip take for the same files in the same run, and prints a
 // table in Markdown.
 //

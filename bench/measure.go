@@ -15,7 +15,10 @@ import (
 	"github.com/flagos-ai/flagos-trace/baseline/load"
 	"github.com/flagos-ai/flagos-trace/baseline/verdict"
 	"github.com/flagos-ai/flagos-trace/chrome"
+	"github.com/flagos-ai/flagos-trace/export"
 	"github.com/flagos-ai/flagos-trace/internal/unpack"
+	"github.com/flagos-ai/flagos-trace/report"
+	"github.com/flagos-ai/flagos-trace/summary"
 	"github.com/flagos-ai/flagos-trace/validate"
 )
 
@@ -48,6 +51,35 @@ var workers = map[string]func(path string) error{
 			return err
 		}
 		return verdict.WriteText(io.Discard, r)
+	},
+	// What it prints aside: all tables, as --json has them.
+	"worker-summary": func(path string) error {
+		s, err := summary.Files([]string{path}, summary.Options{})
+		if err != nil {
+			return err
+		}
+		return s.WriteJSON(io.Discard)
+	},
+	"worker-report": func(path string) error {
+		debug.SetGCPercent(25)
+		r, err := report.Files([]string{path}, report.Options{})
+		if err != nil {
+			return err
+		}
+		return r.WriteHTML(io.Discard)
+	},
+	"worker-parquet": func(path string) error {
+		debug.SetGCPercent(25)
+		p, err := export.NewParquet(path+".parquet", true)
+		if err != nil {
+			return err
+		}
+		defer p.Abort()
+		if err := export.Each(path, chrome.ReadOptions{}, true, p.Add); err != nil {
+			return err
+		}
+		_, err = p.Close()
+		return err
 	},
 	"worker-unpack": func(path string) error {
 		f, err := os.Open(path)
@@ -180,6 +212,13 @@ func (t *table) all(sizes []int64) error {
 				return err
 			}
 			t.row("diff of two, each so large", size, d, over(d, v, "validate's"))
+			for _, c := range [][2]string{{"summary", "worker-summary"}, {"report, with what validate finds", "worker-report"}, {"export to Parquet", "worker-parquet"}} {
+				took, err := t.measure(t.self, c[1], path)
+				if err != nil {
+					return err
+				}
+				t.row(c[0], size, took, over(took, v, "validate's"))
+			}
 		}
 		if err := os.Remove(path); err != nil {
 			return err

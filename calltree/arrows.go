@@ -46,10 +46,8 @@ func (x *Tree) newArrows() (a arrows) {
 		return a
 	}
 	device := make([]bool, len(x.t.Rows))
-	for i := range uint32(x.t.Events.Len()) {
-		if x.isWork(i) {
-			device[x.t.Events.At(i).Row] = true
-		}
+	for w := range x.Works() {
+		device[x.WorkAt(w).Row] = true
 	}
 	for i := range x.t.Flows {
 		if f := &x.t.Flows[i]; !f.Start && !f.Step && device[f.Row] && !isAutograd(x.t.Strings.At(f.Name)) {

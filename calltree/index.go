@@ -31,6 +31,16 @@ func (r *idRange) see(id uint64) {
 	r.low, r.high, r.n = min(r.low, id), max(r.high, id), r.n+1
 }
 
+// join adds what another range has seen.
+func (r *idRange) join(o idRange) {
+	switch {
+	case r.n == 0:
+		*r = o
+	case o.n > 0:
+		r.low, r.high, r.n = min(r.low, o.low), max(r.high, o.high), r.n+o.n
+	}
+}
+
 func (r *idRange) close() bool { return r.n > 0 && r.high-r.low < uint64(r.n)*4+1<<12 }
 
 // byStart orders nodes.

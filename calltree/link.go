@@ -36,63 +36,63 @@ func (x *Tree) link() {
 	l := linker{Tree: x}
 	l.indexNodes()
 	l.arrows = x.newArrows()
-	n, last := 0, 0
-	for i := range uint32(x.t.Events.Len()) {
-		if x.isWork(i) {
-			n++
-			last = int(i) + 1
-		}
+	n := len(x.work)
+	if n > 0 {
+		x.workOf = make([]Work, x.work[n-1]+1)
 	}
-	x.workOf = make([]Work, last)
-	x.work, x.call, x.operator, x.why = make([]uint32, 0, n), make([]Node, 0, n), make([]Node, 0, n), make([]reason, 0, n)
-	for i := range uint32(last) {
+	for i := range x.workOf {
 		x.workOf[i] = NoWork
-		if !x.isWork(i) {
-			continue
-		}
-		x.workOf[i] = Work(len(x.work))
-		e := x.t.Events.At(i)
-		call := l.callOf(e)
-		op, why := l.operatorOf(e, call)
-		x.work, x.call, x.operator, x.why = append(x.work, i), append(x.call, call), append(x.operator, op), append(x.why, why)
 	}
-}
-
-// isWork reports whether an event is a span of device work.
-func (x *Tree) isWork(i uint32) bool {
-	e := x.t.Events.At(i)
-	return e.Kind.OnDevice() && e.Flags&timeline.Instant == 0 && (x.t.Source == nil || x.t.Source.Events.At(i).Phase == 0)
+	x.call, x.operator, x.why = make([]Node, n), make([]Node, n), make([]reason, n)
+	eachPiece(n, func(_, from, to int) {
+		for w := from; w < to; w++ {
+			x.workOf[x.work[w]] = Work(w)
+			e := x.WorkAt(Work(w))
+			x.call[w] = l.callOf(e)
+			x.operator[w], x.why[w] = l.operatorOf(e, x.call[w])
+		}
+	})
 }
 
 // indexNodes lists calls and operators by their ids.
 func (l *linker) indexNodes() {
 	const numIndexes = 3
 	all := [numIndexes]*byID{&l.calls, &l.operators, &l.annotations}
-	// index says which index a node belongs into, numIndexes for none.
-	index := func(n Node) (int, uint64) {
-		e := l.At(n)
-		switch c := l.class[n]; {
-		case c == Call && e.Correlation != 0:
-			return 0, e.Correlation
-		case e.Flags&timeline.HasExternal == 0:
-		case c == Operator:
-			return 1, uint64(e.External)
-		case c == Annotation || c == Step:
-			return 2, uint64(e.External)
+	n := len(l.event)
+	in := make([]uint8, n) // by node: which index it belongs into, numIndexes for none
+	id := func(i uint8, n Node) uint64 {
+		if i == 0 {
+			return l.At(n).Correlation
 		}
-		return numIndexes, 0
+		return uint64(l.At(n).External)
 	}
-	var ranges [numIndexes]idRange
-	for n := range Node(len(l.event)) {
-		if i, id := index(n); i < numIndexes {
-			ranges[i].see(id)
+	seen := make([][numIndexes]idRange, pieces(n))
+	eachPiece(n, func(k, from, to int) {
+		for n := Node(from); n < Node(to); n++ {
+			e, i := l.At(n), uint8(numIndexes)
+			switch c := l.class[n]; {
+			case c == Call && e.Correlation != 0:
+				i = 0
+			case e.Flags&timeline.HasExternal == 0:
+			case c == Operator:
+				i = 1
+			case c == Annotation || c == Step:
+				i = 2
+			}
+			if in[n] = i; i < numIndexes {
+				seen[k][i].see(id(i, n))
+			}
 		}
-	}
-	for i, r := range ranges {
+	})
+	inParallel(numIndexes, func(i int) int { return i }, func(i int) {
+		var r idRange
+		for k := range seen {
+			r.join(seen[k][i])
+		}
 		each := func(f func(Node, uint64)) {
-			for n := range Node(len(l.event)) {
-				if of, id := index(n); of == i {
-					f(n, id)
+			for n := range Node(len(in)) {
+				if in[n] == uint8(i) {
+					f(n, id(uint8(i), n))
 				}
 			}
 		}
@@ -102,7 +102,7 @@ func (l *linker) indexNodes() {
 		case r.n > 0:
 			*all[i] = l.farIDs(r, each)
 		}
-	}
+	})
 }
 
 // callOf returns the API call that started work: of those with its correlation id

@@ -7,54 +7,62 @@ import (
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
-// nest makes the nodes.
+// nest makes the nodes, of several threads at a time.
 func (x *Tree) nest() {
-	n := uint32(x.t.Events.Len())
-	x.nodeOf = make([]Node, n)
-	classes := newClassifier(x.t)
-	rowsOf := newRowLists(len(x.t.Rows))
-	class := make([]Class, n)
-	for i := range n {
-		c := classes.class(i)
-		class[i] = c
-		x.nodeOf[i] = None
-		if c != none {
-			rowsOf.count(x.t.Events.At(i).Row)
-		}
-	}
-	total := rowsOf.allocate()
-	for i := range n {
-		if class[i] != none {
-			rowsOf.add(x.t.Events.At(i).Row, i)
-		}
-	}
-	lists := rowsOf.lists()
+	class := x.classify()
+	lists := x.rowLists(class)
 	joined := x.joinStrayPython(lists, class)
 
-	// The nodes of a row take the place of its list, unless lists were joined.
-	x.event = rowsOf.all[:0]
-	if joined {
-		x.event = make([]uint32, 0, total)
-	}
-	x.parent = make([]Node, 0, total)
-	x.end = make([]Node, total)
-	x.class = make([]Class, 0, total)
-	x.inOp = make([]Node, 0, total)
-	x.scope = make([]int32, 0, total)
-	x.scopes = []scope{{None, None, None}}
-	x.covered = make([]int64, total)
-	x.opsOnRow = map[uint32]bool{}
-	var stack []open
+	total := 0
+	var threads []*thread
 	for row, list := range lists {
-		if len(list) == 0 {
+		if len(list) > 0 {
+			threads = append(threads, &thread{Tree: x, row: uint32(row), list: list, at: Node(total)})
+			x.rows, x.first = append(x.rows, uint32(row)), append(x.first, Node(total))
+			total += len(list)
+		}
+	}
+	x.first = append(x.first, Node(total))
+	x.parent, x.end, x.inOp = make([]Node, total), make([]Node, total), make([]Node, total)
+	x.class, x.scope, x.covered = make([]Class, total), make([]int32, total), make([]int64, total)
+	if joined {
+		x.event = make([]uint32, total)
+	}
+	inParallel(len(threads), func(i int) int { return -len(threads[i].list) }, func(i int) {
+		t := threads[i]
+		x.sortSpans(t.list, class)
+		if joined {
+			copy(x.event[t.at:], t.list)
+		}
+		t.nest(class)
+	})
+	x.gather(threads)
+}
+
+// gather puts together what was learned of each thread.
+func (x *Tree) gather(threads []*thread) {
+	x.scopes = []scope{{None, None, None}}
+	x.opsOnRow = map[uint32]bool{}
+	for _, t := range threads {
+		// Scopes of a thread count from 1 on: 0 is the one outside of all.
+		if more := int32(len(x.scopes) - 1); more > 0 && len(t.scopes) > 1 {
+			for n := t.at; n < t.at+Node(len(t.list)); n++ {
+				if x.scope[n] > 0 {
+					x.scope[n] += more
+				}
+			}
+		}
+		x.scopes = append(x.scopes, t.scopes[1:]...)
+		x.steps = append(x.steps, t.steps...)
+		if !t.hasOps {
 			continue
 		}
-		x.sortSpans(list, class)
-		x.rows = append(x.rows, uint32(row))
-		x.first = append(x.first, Node(len(x.event)))
-		stack = x.nestRow(list, class, stack[:0])
+		x.opsOnRow[t.row] = true
+		if !x.hasHost {
+			x.hasHost, x.opsSpan = true, t.opsSpan
+		}
+		x.opsSpan.Start, x.opsSpan.End = min(x.opsSpan.Start, t.opsSpan.Start), max(x.opsSpan.End, t.opsSpan.End)
 	}
-	x.first = append(x.first, Node(len(x.event)))
 	slices.SortFunc(x.steps, func(a, b Node) int { return cmp.Compare(x.At(a).Start, x.At(b).Start) })
 }
 
@@ -65,11 +73,26 @@ type open struct {
 	to   int64 // children cover it up to here
 }
 
-// nestRow makes the nodes of one row's spans, which are in order.
-func (x *Tree) nestRow(list []uint32, class []Class, stack []open) []open {
-	for _, i := range list {
+// thread is a row while its nodes are made, and what is learned of it.
+type thread struct {
+	*Tree
+	row     uint32
+	list    []uint32 // its spans
+	at      Node     // its first node
+	scopes  []scope
+	steps   []Node
+	hasOps  bool
+	opsSpan timeline.Window
+}
+
+// nest makes the nodes of the thread's spans, which are in order.
+func (t *thread) nest(class []Class) {
+	x := t.Tree
+	t.scopes = []scope{{None, None, None}}
+	var stack []open
+	for k, i := range t.list {
 		e := x.t.Events.At(i)
-		n := Node(len(x.event))
+		n := t.at + Node(k)
 		middle := e.Start + e.Duration()/2
 		for len(stack) > 0 && stack[len(stack)-1].end <= middle {
 			x.end[stack[len(stack)-1].node] = n
@@ -84,39 +107,32 @@ func (x *Tree) nestRow(list []uint32, class []Class, stack []open) []open {
 				p.to = to
 			}
 		}
-		x.nodeOf[i] = n
-		x.event = append(x.event, i)
-		x.parent = append(x.parent, parent)
-		x.class = append(x.class, class[i])
-		switch class[i] {
+		c := class[i]
+		switch c {
 		case Operator:
 			op = n
-		case Module, Annotation, Step:
-			in = x.innerScope(in, n, class[i])
-		}
-		x.inOp, x.scope = append(x.inOp, op), append(x.scope, in)
-		stack = append(stack, open{node: n, end: e.End, to: e.Start})
-		switch class[i] {
-		case Operator:
-			if !x.hasHost {
-				x.hasHost = true
-				x.opsSpan = timeline.Window{Start: e.Start, End: e.End}
+			if !t.hasOps {
+				t.hasOps, t.opsSpan = true, timeline.Window{Start: e.Start, End: e.End}
 			}
-			x.opsSpan.Start, x.opsSpan.End = min(x.opsSpan.Start, e.Start), max(x.opsSpan.End, e.End)
-			x.opsOnRow[e.Row] = true
+			t.opsSpan.Start, t.opsSpan.End = min(t.opsSpan.Start, e.Start), max(t.opsSpan.End, e.End)
 		case Step:
-			x.steps = append(x.steps, n)
+			t.steps = append(t.steps, n)
+			fallthrough
+		case Module, Annotation:
+			in = t.innerScope(in, n, c)
 		}
+		x.nodeOf[i] = n
+		x.parent[n], x.class[n], x.inOp[n], x.scope[n] = parent, c, op, in
+		stack = append(stack, open{node: n, end: e.End, to: e.Start})
 	}
 	for _, o := range stack {
-		x.end[o.node] = Node(len(x.event))
+		x.end[o.node] = t.at + Node(len(t.list))
 	}
-	return stack
 }
 
 // innerScope returns the scope inside a node of a class, within another.
-func (x *Tree) innerScope(in int32, n Node, c Class) int32 {
-	s := x.scopes[in]
+func (t *thread) innerScope(in int32, n Node, c Class) int32 {
+	s := t.scopes[in]
 	switch c {
 	case Module:
 		s.module = n
@@ -125,38 +141,6 @@ func (x *Tree) innerScope(in int32, n Node, c Class) int32 {
 	case Step:
 		s.step = n
 	}
-	x.scopes = append(x.scopes, s)
-	return int32(len(x.scopes) - 1)
-}
-
-// rowLists sorts events by row into one array.
-type rowLists struct {
-	n, at []int
-	all   []uint32
-}
-
-func newRowLists(rows int) *rowLists { return &rowLists{n: make([]int, rows), at: make([]int, rows)} }
-
-func (r *rowLists) count(row uint32) { r.n[row]++ }
-
-func (r *rowLists) allocate() (total int) {
-	for row, n := range r.n {
-		r.at[row] = total
-		total += n
-	}
-	r.all = make([]uint32, total)
-	return total
-}
-
-func (r *rowLists) add(row, event uint32) {
-	r.all[r.at[row]] = event
-	r.at[row]++
-}
-
-func (r *rowLists) lists() [][]uint32 {
-	lists := make([][]uint32, len(r.n))
-	for row, n := range r.n {
-		lists[row] = r.all[r.at[row]-n : r.at[row] : r.at[row]]
-	}
-	return lists
+	t.scopes = append(t.scopes, s)
+	return int32(len(t.scopes) - 1)
 }

@@ -5,6 +5,13 @@ import (
 	"strings"
 )
 
+// maxDepth bounds the labels of a path: a path of n labels is n long wherever it is
+// written, and a hostile trace has as many as it has spans. Half of what Python allows.
+const maxDepth = 512
+
+// deeper is the last label of paths that have no room for more.
+const deeper = "(deeper)"
+
 // Path is the number of a place in the call tree: a label below a path.
 type Path int32
 
@@ -18,6 +25,7 @@ type Paths struct {
 	labels map[string]int32
 	names  []string
 	paths  []pathEntry
+	depth  []int32 // by path
 	ids    map[pathEntry]Path
 }
 
@@ -33,12 +41,13 @@ type pathEntry struct {
 func NewPaths(label func(Class, string) string) *Paths {
 	return &Paths{
 		label: label, labels: map[string]int32{},
-		paths: []pathEntry{{parent: -1}}, ids: map[pathEntry]Path{},
+		paths: []pathEntry{{parent: -1}}, depth: []int32{0}, ids: map[pathEntry]Path{},
 	}
 }
 
 // Add returns the path of every node of a tree: that of a node without a label is
-// the path of what is around it.
+// the path of what is around it. Nodes below 512 labels share the path of one more,
+// "(deeper)".
 func (p *Paths) Add(x *Tree) []Path {
 	of := make([]Path, x.Len())
 	type key struct {
@@ -59,8 +68,12 @@ func (p *Paths) Add(x *Tree) []Path {
 			}
 			known[k] = l
 		}
-		if l == 0 {
+		switch {
+		case l == 0 || p.depth[above] > maxDepth:
 			of[n] = above
+			continue
+		case p.depth[above] == maxDepth:
+			of[n] = p.child(pathEntry{above, p.labelID(deeper), Other})
 			continue
 		}
 		of[n] = p.child(pathEntry{above, l - 1, k.class})
@@ -83,6 +96,7 @@ func (p *Paths) child(e pathEntry) Path {
 	if !ok {
 		id = Path(len(p.paths))
 		p.paths = append(p.paths, e)
+		p.depth = append(p.depth, p.depth[e.parent]+1)
 		p.ids[e] = id
 	}
 	return id

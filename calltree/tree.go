@@ -2,6 +2,7 @@ package calltree
 
 import (
 	"iter"
+	"sync"
 
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
@@ -61,9 +62,11 @@ type scope struct{ module, annotation, step Node }
 func New(t *timeline.Trace) *Tree {
 	x := &Tree{t: t}
 	x.nest()
+	var group sync.WaitGroup
+	group.Go(x.linkForward)
 	x.link()
-	x.linkForward()
 	x.sum()
+	group.Wait()
 	return x
 }
 

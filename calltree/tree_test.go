@@ -297,6 +297,29 @@ func TestAncestors(t *testing.T) {
 	}
 }
 
+// TestDeepPaths: a path has an end, and what is below it stands in one place.
+func TestDeepPaths(t *testing.T) {
+	const depth = 600
+	var events []string
+	for i := range depth {
+		events = append(events, fmt.Sprintf(`{"ph":"X","cat":"cpu_op","name":"f%d","pid":1,"tid":1,"ts":%d,"dur":%d}`, i, i, 2*depth-2*i))
+	}
+	d, err := chrome.Read(strings.NewReader(`{"traceEvents":[`+strings.Join(events, ",")+`]}`), chrome.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewPaths(func(_ Class, name string) string { return name })
+	of := p.Add(New(d.Trace))
+	if labels := p.Labels(of[511]); len(labels) != 512 || labels[511] != "f511" {
+		t.Errorf("%d labels, the last is %q", len(labels), labels[len(labels)-1])
+	}
+	for _, n := range []int{512, 513, depth - 1} {
+		if labels := p.Labels(of[n]); len(labels) != 513 || labels[512] != "(deeper)" {
+			t.Errorf("node %d: %d labels, the last is %q", n, len(labels), labels[len(labels)-1])
+		}
+	}
+}
+
 // TestRandom nests spans that have nothing to do with one another.
 func TestRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

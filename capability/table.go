@@ -4,10 +4,9 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/flagos-ai/flagos-trace/internal/strictyaml"
 )
 
 //go:embed vendors.yaml
@@ -28,6 +27,8 @@ type Missing struct {
 	Subject   string `yaml:"subject"`   // such as "arg:kernel/grid"; * stands for anything
 	Reason    string `yaml:"reason"`
 	Source    string `yaml:"source"`
+	// Unknown: nobody has written whether the library can. Its reason says so.
+	Unknown bool `yaml:"unknown"`
 }
 
 var builtin = sync.OnceValues(func() (*Table, error) { return Read(text) })
@@ -45,9 +46,7 @@ func Default() *Table {
 // caller to see.
 func Read(text []byte) (*Table, error) {
 	t := &Table{}
-	d := yaml.NewDecoder(strings.NewReader(string(text)))
-	d.KnownFields(true)
-	if err := d.Decode(t); err != nil {
+	if err := strictyaml.Read(text, t); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTable, err)
 	}
 	for vendor, list := range t.Vendors {

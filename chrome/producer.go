@@ -60,6 +60,17 @@ var tracerVendors = map[string]string{
 	"cupti": "cuda", "ascend": "ascend", "musa": "musa", "metax": "metax", "ppu": "ppu", "roctracer": "dcu",
 }
 
+// Vendors returns the vendors of devices that rules know by their traces, sorted.
+func (r *Rules) Vendors() (list []string) {
+	for i := range r.producers {
+		if v := r.producers[i].Vendor; v != "" {
+			list = append(list, v)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
 func (b *builder) producer() (p Producer) {
 	features := b.features()
 	for i := range b.rules.producers {

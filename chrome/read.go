@@ -36,6 +36,9 @@ type ReadOptions struct {
 	// DropArgs leaves raw arguments out of the timeline, which is then some 40 %
 	// smaller and cannot be written as it stood.
 	DropArgs bool
+	// Keep, if it is set, is asked for the raw arguments that DropArgs leaves in all the
+	// same. They are valid until it returns.
+	Keep func(args []byte) bool
 }
 
 // Class is what events are counted by. An instant is 'i', however it was spelled.

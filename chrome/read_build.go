@@ -37,8 +37,10 @@ type builder struct {
 	none      details         // of an event without any
 	visit     func(t *timeline.Trace, event uint32, args []byte)
 	dropArgs  bool
-	late      []uint32 // events whose arguments count when all are read
-	open      uint32   // in Args: "finished": false
+	keep      func(args []byte) bool // which of them are not dropped; never nil
+	late      []uint32               // events whose arguments count when all are read
+	lateArgs  *timeline.Args         // theirs, and those of ends: t.Args if none are dropped
+	open      uint32                 // in lateArgs: "finished": false
 }
 
 type classKey struct {
@@ -72,7 +74,14 @@ func newBuilder(o ReadOptions) *builder {
 	}
 	b.src = b.t.Source
 	b.src.Whole = true
-	b.find.limit, b.visit, b.dropArgs = o.MaxFindings, o.Visit, o.DropArgs
+	b.find.limit, b.visit, b.dropArgs, b.keep = o.MaxFindings, o.Visit, o.DropArgs, o.Keep
+	b.lateArgs = &b.t.Args
+	if b.dropArgs {
+		b.lateArgs = new(timeline.Args)
+	}
+	if b.keep == nil {
+		b.keep = func([]byte) bool { return false }
+	}
 	return b
 }
 
@@ -117,7 +126,7 @@ func (b *builder) item(k *block, it *item) {
 		return
 	case 'E':
 		e := b.edge(k, it, offset, false)
-		e.args = b.t.Args.Add(members(it.args.in(k.text)))
+		e.args = b.lateArgs.Add(members(it.args.in(k.text)))
 		b.ends = append(b.ends, e)
 		return
 	}
@@ -154,7 +163,10 @@ func (b *builder) event(k *block, it *item, category uint32, offset int64) {
 	args := members(it.args.in(k.text))
 	late := (b.visit != nil || b.dropArgs) && (it.phase == 'B' || it.phase == 'X' && category == 0)
 	s := timeline.SourceEvent{}
-	if late || !b.dropArgs {
+	switch {
+	case late:
+		s.Args = b.lateArgs.Add(args)
+	case !b.dropArgs || b.keep(args):
 		s.Args = t.Args.Add(args)
 	}
 	s.SetOffset(offset)

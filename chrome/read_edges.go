@@ -107,7 +107,7 @@ func (b *builder) leftOver(open, stray []int32, end int64) {
 			// As Kineto has it, so that it is known of the trace written anew.
 			ev.Flags |= timeline.Unfinished
 			if b.open == 0 {
-				b.open = b.t.Args.Add([]byte(`"finished": false`))
+				b.open = b.lateArgs.Add([]byte(`"finished": false`))
 			}
 			b.addArgs(o.event, b.open)
 		}
@@ -138,18 +138,18 @@ func (b *builder) joinArgs(begin, end uint32) uint32 {
 	if begin == 0 {
 		return end
 	}
-	text := slices.Clone(b.t.Args.At(begin))
+	text := slices.Clone(b.lateArgs.At(begin))
 	added := false
-	for m := WalkMembers(b.t.Args.At(end)); m.Next(); {
-		if Lookup(b.t.Args.At(begin), string(m.Key)) == nil {
-			text = append(append(text, ", "...), b.t.Args.At(end)[m.Start:m.End]...)
+	for m := WalkMembers(b.lateArgs.At(end)); m.Next(); {
+		if Lookup(b.lateArgs.At(begin), string(m.Key)) == nil {
+			text = append(append(text, ", "...), b.lateArgs.At(end)[m.Start:m.End]...)
 			added = true
 		}
 	}
 	if !added {
 		return begin
 	}
-	return b.t.Args.Add(text)
+	return b.lateArgs.Add(text)
 }
 
 // quote is a name to be shown in a finding, with a blank before it.

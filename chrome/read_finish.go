@@ -81,7 +81,7 @@ func (b *builder) byProcess() {
 			continue
 		}
 		e.Kind = rule.kind
-		l.text = append(append(append(l.text[:0], ' ', '{'), t.Args.At(s.Args)...), '}')
+		l.text = append(append(append(l.text[:0], ' ', '{'), b.lateArgs.At(s.Args)...), '}')
 		l.limit, l.set = len(l.text), 0
 		l.notes = l.notes[:0]
 		var d details
@@ -99,29 +99,32 @@ func (b *builder) byProcess() {
 	}
 }
 
-// visitLate visits the events whose arguments were kept until now, and drops those.
+// visitLate visits the events whose arguments were kept until now, and drops those that
+// are not wanted any longer.
 func (b *builder) visitLate() {
 	t := b.t
 	for _, i := range b.late {
 		e, s := t.Events.At(i), b.src.Events.At(i)
+		args := b.lateArgs.At(s.Args)
 		if b.visit != nil {
-			b.visit(t, i, t.Args.At(s.Args))
+			b.visit(t, i, args)
 		}
 		if !b.dropArgs {
 			continue
 		}
-		s.Args = 0
+		if s.Args = 0; b.keep(args) {
+			s.Args = t.Args.Add(args)
+		}
 		switch e.Kind {
 		case timeline.Host, timeline.Other:
-			e.Detail = 0
+			e.Detail = s.Args
 		case timeline.Kernel:
-			t.Kernels.At(e.Detail).Collective = 0
+			if c := &t.Kernels.At(e.Detail).Collective; *c != 0 {
+				*c = s.Args
+			}
 		}
 	}
-	if b.dropArgs {
-		t.Args = timeline.Args{}
-	}
-	b.late = nil
+	b.late, b.lateArgs = nil, nil
 }
 
 // rows says what each row is.

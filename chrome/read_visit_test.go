@@ -7,10 +7,7 @@ import (
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
-// TestVisit: each event is visited once, with what it is and its arguments as they are
-// in the end, and without arguments kept the timeline is the same but for those.
-func TestVisit(t *testing.T) {
-	const text = `{"traceEvents":[
+const visitedText = `{"traceEvents":[
 {"ph":"M","name":"process_name","pid":5,"args":{"name":"Ascend Hardware"}},
 {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":1,"dur":9,"args":{"External id":7}},
 {"ph":"B","cat":"cpu_op","name":"begun","pid":1,"tid":1,"ts":20,"args":{"a":1}},
@@ -20,13 +17,57 @@ func TestVisit(t *testing.T) {
 {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":3,"dur":2,"args":{"device":0,"stream":7,"correlation":9,"Collective name":"allreduce"}},
 {"ph":"i","name":"moment","pid":1,"tid":1,"ts":5,"s":"t"},
 {"ph":"C","name":"memory","pid":1,"tid":1,"ts":6,"args":{"bytes":1}}]}`
-	read := func(o ReadOptions) *timeline.Trace {
-		d, err := Read(strings.NewReader(text), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d.Trace
+
+func readVisited(t *testing.T, o ReadOptions) *timeline.Trace {
+	t.Helper()
+	d, err := Read(strings.NewReader(visitedText), o)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return d.Trace
+}
+
+// TestKeep: of the arguments that are dropped those are left in, as they are in the
+// end, that are asked for.
+func TestKeep(t *testing.T) {
+	whole := readVisited(t, ReadOptions{})
+	for _, keep := range []string{`"External id"`, `"b":2`, `"Task Type"`, `"Collective name"`, `"finished"`, `"bytes"`, ``} {
+		n := 0
+		got := readVisited(t, ReadOptions{DropArgs: true, Keep: func(args []byte) bool { return strings.Contains(string(args), keep) }})
+		for i := range uint32(whole.Events.Len()) {
+			want := string(whole.RawArgs(i))
+			if !strings.Contains(want, keep) {
+				want = ""
+			}
+			if want != "" {
+				n++
+			}
+			if args := string(got.RawArgs(i)); args != want {
+				t.Errorf("keeping %s: event %d has %q, want %q", keep, i, args, want)
+			}
+			e, f := whole.Events.At(i), got.Events.At(i)
+			switch f.Kind {
+			case timeline.Kernel:
+				c, all := got.Kernels.At(f.Detail).Collective, whole.Kernels.At(e.Detail).Collective
+				if kept := string(got.Args.At(c)); all != 0 && kept != want || all == 0 && c != 0 {
+					t.Errorf("keeping %s: the collective of event %d is %q, want %q", keep, i, kept, want)
+				}
+			case timeline.Host, timeline.Other:
+				if f.Detail != got.Source.Events.At(i).Args {
+					t.Errorf("keeping %s: event %d has detail %d", keep, i, f.Detail)
+				}
+			}
+		}
+		if n == 0 {
+			t.Errorf("nothing has %s", keep)
+		}
+	}
+}
+
+// TestVisit: each event is visited once, with what it is and its arguments as they are
+// in the end, and without arguments kept the timeline is the same but for those.
+func TestVisit(t *testing.T) {
+	read := func(o ReadOptions) *timeline.Trace { return readVisited(t, o) }
 	type visit struct {
 		args, name string
 		kind       timeline.Kind

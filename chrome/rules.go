@@ -9,8 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/flagos-ai/flagos-trace/internal/strictyaml"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
@@ -106,9 +105,7 @@ func cloneMap[K comparable, V any](m map[K]V) map[K]V {
 
 func (r *Rules) add(text []byte) error {
 	var f rulesFile
-	d := yaml.NewDecoder(strings.NewReader(string(text)))
-	d.KnownFields(true)
-	if err := d.Decode(&f); err != nil {
+	if err := strictyaml.Read(text, &f); err != nil {
 		return fmt.Errorf("%w: %w", ErrRules, err)
 	}
 	for name, list := range f.Kinds {

@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/flagos-ai/flagos-trace/baseline/verdict"
@@ -167,7 +166,7 @@ func (r *Report) judgeIncrease(most float64, row *Row, comparisons int) judged {
 	e := Effect{Ratio: row.mean(New) / row.mean(Base)}
 	low, high := e.Ratio/(1+r.Settings.NoiseFloor), e.Ratio*(1+r.Settings.NoiseFloor)
 	switch {
-	case slices.Equal(sample[Base], sample[New]):
+	case equal(sample[Base], sample[New]):
 		low, high = 1, 1
 	case len(sample[Base]) > 1 && len(sample[New]) > 1:
 		confidence := 1 - r.Settings.Alpha/float64(max(comparisons, 1))

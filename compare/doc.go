@@ -27,6 +27,8 @@
 //     of rows add up to the device time of their side, to the nanosecond. Work that
 //     runs at the same time counts in full: Overlap says how much of it did.
 //   - Names in rows are those of the rules, not always those of the trace.
+//   - Less time for less work is no improvement: Report.Less and More say what one side
+//     does more of, and the verdict heeds them.
 //   - One run says nothing about the spread of times: counts are exact, times below
 //     the noise floor are inconclusive.
 package compare

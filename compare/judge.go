@@ -63,7 +63,7 @@ func (r *Report) changes(o *Options) {
 		p := pending{&m.Change, [2][]float64{m.Base, m.New}}
 		if m.Unit != "ns" {
 			m.Change.Status = Same
-			if !slices.Equal(m.Base, m.New) {
+			if !equal(m.Base, m.New) {
 				m.Change.Status = Differs
 			}
 			continue
@@ -155,7 +155,7 @@ func test(list []pending, single bool, o *Options, alpha float64) {
 			c.Effect = &Effect{Ratio: c.New / c.Base}
 		}
 		switch {
-		case slices.Equal(t.sample[Base], t.sample[New]):
+		case equal(t.sample[Base], t.sample[New]):
 			c.Status = Same // to the nanosecond
 		case c.Effect == nil || !single && slices.Min(append(slices.Clone(t.sample[Base]), t.sample[New]...)) <= 0:
 			c.Status = Unsure
@@ -183,6 +183,12 @@ func test(list []pending, single bool, o *Options, alpha float64) {
 			c.Status = Same
 		}
 	}
+}
+
+// equal reports whether two samples are the same, run by run, or the same value in all
+// runs, however many there are.
+func equal(a, b []float64) bool {
+	return slices.Equal(a, b) || len(a) > 0 && len(b) > 0 && slices.Max(a) == slices.Min(b) && slices.Max(b) == slices.Min(a)
 }
 
 // beyond says on which side of what matters a ratio lies.
@@ -226,8 +232,14 @@ func (r *Report) judge(o *Options) {
 	whole := n[Unsure]
 	unsure := strings.Join(worst[Unsure], ", ")
 	// An operator of a single run says nothing: its times may be anything.
+	explained := 0
 	if !single {
 		for _, row := range r.table("operator") {
+			if row.explained && row.Change.Status == Faster {
+				explained++
+				continue
+			}
+			r.moreWork = r.moreWork || row.explained
 			note(row.Name, &row.Change)
 		}
 	}
@@ -238,14 +250,25 @@ func (r *Report) judge(o *Options) {
 		}
 		return text
 	}
+	less := shares(r.Less) >= o.MinShare
+	r.lessWork = n[Faster] > 0 && less || n[Faster] == 0 && explained > 0
+	work := r.lessAndMore()
 	switch {
 	case n[Slower] > 0:
 		r.Verdict, r.Why = verdict.Regression, "slower: "+list(Slower)
+	case r.lessWork && n[Faster] > 0:
+		r.Verdict, r.Why = verdict.Inconclusive, "less time, but for less work: "+list(Faster)
+	case r.lessWork:
+		r.Verdict, r.Why = verdict.Inconclusive, "what takes less time does less work"
 	case n[Faster] > 0:
 		r.Verdict, r.Why = verdict.Improvement, "faster: "+list(Faster)
+		return
 	case whole > 0 && single:
 		r.Verdict = verdict.Inconclusive
 		r.Why = fmt.Sprintf("times of one run a side differ by less than %.3g %%, which means nothing: give several runs a side", 100*o.NoiseFloor)
+		if max(len(r.Base), len(r.New)) > 1 {
+			r.Why = fmt.Sprintf("times differ by less than %.3g %%, which means nothing where a side has one run: give several runs a side", 100*o.NoiseFloor)
+		}
 	case whole > 0:
 		r.Verdict = verdict.Inconclusive
 		r.Why = fmt.Sprintf("the runs are too few or vary too much to tell a change of %.3g %%: %s", 100*o.MinEffect, unsure)
@@ -254,6 +277,9 @@ func (r *Report) judge(o *Options) {
 		if single {
 			r.Why = "all times are equal"
 		}
+	}
+	if work != "" {
+		r.Why += "; " + work
 	}
 }
 

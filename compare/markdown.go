@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/flagos-ai/flagos-trace/baseline/verdict"
@@ -38,7 +39,7 @@ func (r *Report) WriteMarkdown(w io.Writer, v View) error {
 				fmt.Fprintf(&b, "\nand %d more\n", len(table.Rows)-i)
 				break
 			}
-			pipes(&b, row.cells(&v, func(s string) string { return "`" + strings.ReplaceAll(cut(printable(s), 80), "`", "'") + "`" }))
+			pipes(&b, row.cells(&v, code))
 		}
 	}
 	b.WriteString("\n```\n")
@@ -58,12 +59,32 @@ func head(b *strings.Builder, cells []string) {
 
 func pipes(b *strings.Builder, cells []string) {
 	for _, c := range cells {
-		b.WriteString("| " + strings.ReplaceAll(c, "|", `\|`) + " ")
+		b.WriteString("| " + pipe.ReplaceAllStringFunc(c, escapePipe) + " ")
 	}
 	b.WriteString("|\n")
 }
 
-// markdown keeps text from being read as markup.
-func markdown(s string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "'").Replace(printable(s))
+var pipe = regexp.MustCompile(`\\*\|`)
+
+// escapePipe escapes a pipe that stands behind so many backslashes: an even number of
+// them would be escapes of one another, and leave the pipe to end the cell.
+func escapePipe(s string) string {
+	if len(s)%2 == 0 {
+		s = `\` + s
+	}
+	return s[:len(s)-1] + `\|`
 }
+
+// code shows a name of a trace as it is.
+func code(s string) string {
+	if s == "" {
+		return "(no name)"
+	}
+	return "`" + strings.ReplaceAll(cut(printable(s), 80), "`", "'") + "`"
+}
+
+var markup = strings.NewReplacer(`\`, `\\`, "|", `\|`, "&", "&amp;", "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "[", `\[`, "~", `\~`, "$", `\$`,
+	"@", "@<!-- -->", "`", "'")
+
+// markdown keeps text from being read as markup.
+func markdown(s string) string { return markup.Replace(printable(s)) }

@@ -12,6 +12,7 @@ const (
 	AssertDevice    = "perf-device-time"
 	AssertWhole     = "perf-whole-time"
 	AssertOperators = "perf-operator-time"
+	AssertWork      = "perf-work"
 )
 
 // Result is the report in the form of other comparisons, for gates and for what
@@ -35,7 +36,9 @@ func (r *Report) Result() *verdict.Result {
 		case Unsure:
 			a.Outcome, a.Reason = verdict.NotRecorded, "the runs are too few, or vary too much, to tell"
 		case Faster:
-			out.Better = append(out.Better, m.Name+" "+m.Change.change())
+			if !r.lessWork {
+				out.Better = append(out.Better, m.Name+" "+m.Change.change())
+			}
 		}
 		out.Assert(a)
 		if a.Outcome == verdict.Broken {
@@ -54,7 +57,7 @@ func (r *Report) Result() *verdict.Result {
 			continue
 		}
 		if single {
-			a.Reason = "one run a side tells nothing about single operators"
+			a.Reason = "a side of one run tells nothing about single operators"
 			continue
 		}
 		a.Checked++
@@ -67,10 +70,22 @@ func (r *Report) Result() *verdict.Result {
 			a.Outcome = verdict.Broken
 			out.Add(r.finding(a.ID, row.Name, c, verdict.Error))
 		case Faster:
-			out.Better = append(out.Better, row.Name+" "+c.change())
+			if !r.lessWork && !row.explained {
+				out.Better = append(out.Better, row.Name+" "+c.change())
+			}
 		}
 	}
 	out.Assert(a)
+	a = verdict.Assertion{ID: AssertWork, Title: "what became faster does not do less", Outcome: verdict.Holds}
+	switch {
+	case len(r.Incomparable) > 0:
+		a.Outcome, a.Reason = verdict.NotJudged, "the sides are not comparable"
+	case r.lessWork:
+		a.Outcome, a.Reason = verdict.NotRecorded, r.lessAndMore()
+	}
+	if len(r.Whole) > 0 {
+		out.Assert(a)
+	}
 	// Sorted as all results are; without exceptions there is no error.
 	_ = out.Judge(nil, time.Time{})
 	out.Verdict, out.Why = r.Verdict, r.Why
@@ -108,7 +123,7 @@ func sideOf(runs []verdict.Side) verdict.Side {
 	}
 	s := runs[0]
 	if len(runs) > 1 {
-		s.Name = fmt.Sprintf("%d runs, %s and others", len(runs), s.Name)
+		s.Runs = len(runs)
 	}
 	return s
 }

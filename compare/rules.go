@@ -10,9 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/flagos-ai/flagos-trace/calltree"
+	"github.com/flagos-ai/flagos-trace/internal/strictyaml"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
@@ -20,7 +19,7 @@ import (
 var defaultRules []byte
 
 // ErrRules: a rules file cannot be used.
-var ErrRules = errors.New("compare: bad rules")
+var ErrRules = errors.New("bad rules")
 
 // Rules say what is the same though it is called differently. Make them with
 // DefaultRules or LoadRules; then they are only read.
@@ -77,7 +76,7 @@ func DefaultRules() *Rules { return builtin() }
 func LoadRules(path string) (*Rules, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("compare: rules: %w", err)
+		return nil, err // it names the file
 	}
 	r, err := DefaultRules().Extend(text)
 	if err != nil {
@@ -89,9 +88,7 @@ func LoadRules(path string) (*Rules, error) {
 // Extend returns r with the rules of a YAML text added. Errors wrap ErrRules.
 func (r *Rules) Extend(text []byte) (*Rules, error) {
 	var f rulesFile
-	d := yaml.NewDecoder(strings.NewReader(string(text)))
-	d.KnownFields(true)
-	if err := d.Decode(&f); err != nil {
+	if err := strictyaml.Read(text, &f); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRules, err)
 	}
 	c := &Rules{operators: maps.Clone(r.operators), families: maps.Clone(r.families)}

@@ -46,7 +46,7 @@ type Options struct {
 	// MinEffect is the smallest change that matters (0.02, which is 2 %).
 	MinEffect float64
 	// MinShare is the share of the device time that a row has to have on one side to
-	// be tested (0.005).
+	// be tested, and work that the new runs lack to matter (0.005).
 	MinShare float64
 	// NoiseFloor is how much times of single runs may differ and mean nothing (0.05).
 	NoiseFloor float64
@@ -90,8 +90,14 @@ type Report struct {
 	Tables []Table  `json:"tables"`
 	// OneSided is the work that has no counterpart, most time first.
 	OneSided []OneSidedWork `json:"one_sided"`
+	// Less is what the new runs do less of than those of the base, More what they do
+	// more of; most time first.
+	Less []WorkChange `json:"less_work"`
+	More []WorkChange `json:"more_work"`
 
-	total [2]float64 // device time of the mean run of a side
+	lessWork bool       // what is faster may be so because less was done
+	moreWork bool       // some operator is slower because more was done
+	total    [2]float64 // device time of the mean run of a side
 }
 
 // Schema names the form of the JSON. It changes where a key changes its meaning or
@@ -139,12 +145,7 @@ type Metric struct {
 
 // Run compares the runs of two sides.
 func Run(base, now []Input, o Options) *Report {
-	o.defaults()
-	r := &Report{
-		Schema: Schema, Settings: Settings{o.Alpha, o.MinEffect, o.MinShare, o.NoiseFloor, o.Correction},
-		Base: []verdict.Side{}, New: []verdict.Side{}, Whole: []Metric{}, Tables: []Table{}, OneSided: []OneSidedWork{},
-	}
-	r.Matched.ByLevel = map[string][2]Sum{}
+	r := newReport(&o)
 	var trees [2][]*calltree.Tree
 	var of [2][]*measured
 	for side, inputs := range [2][]Input{base, now} {
@@ -166,11 +167,47 @@ func Run(base, now []Input, o Options) *Report {
 	r.matched(m)
 	r.Tables = tables(m, of)
 	r.whole(of)
+	r.work(m)
 	r.notes(of)
 	r.changes(&o)
+	r.explain(o.MinEffect)
 	r.judge(&o)
 	return r
 }
+
+func newReport(o *Options) *Report {
+	o.defaults()
+	r := &Report{
+		Schema: Schema, Settings: Settings{o.Alpha, o.MinEffect, o.MinShare, o.NoiseFloor, o.Correction},
+		Base: []verdict.Side{}, New: []verdict.Side{}, Whole: []Metric{}, Tables: []Table{}, OneSided: []OneSidedWork{},
+		Less: []WorkChange{}, More: []WorkChange{},
+	}
+	r.Matched.ByLevel = map[string][2]Sum{}
+	return r
+}
+
+// Unusable is the report of a comparison that could not be made, for the reason that
+// err says; the sides are files.
+func Unusable(base, now []string, o Options, err error) *Report {
+	r := newReport(&o)
+	for side, names := range [2][]string{base, now} {
+		for _, name := range names {
+			d := verdict.Side{Name: name, Kind: "trace"}
+			if Side(side) == Base {
+				r.Base = append(r.Base, d)
+			} else {
+				r.New = append(r.New, d)
+			}
+		}
+	}
+	r.Incomparable = []string{err.Error()}
+	r.judge(&o)
+	return r
+}
+
+// maxTotal is the device time of a run, ns, up to which sums over runs are far from
+// what an int64 holds.
+const maxTotal = 1 << 58 // nine years
 
 // input says what a run is, and what keeps it from being compared.
 func (r *Report) input(s Side, in *Input, x *calltree.Tree) {
@@ -202,8 +239,17 @@ func (r *Report) input(s Side, in *Input, x *calltree.Tree) {
 	if in.Lost != "" {
 		bad("cannot be read whole: %s", in.Lost)
 	}
-	if x.NumWorks() == 0 {
+	total := 0.0
+	for w := range x.Works() {
+		total += float64(x.WorkAt(w).Duration())
+	}
+	switch {
+	case x.NumWorks() == 0:
 		bad("holds no device work")
+	case total == 0:
+		bad("has device work that takes no time at all: its durations were not recorded")
+	case total > maxTotal:
+		bad("has device work of %.0f years, which cannot be: its durations are wrong", total/(365.25*24*3600e9))
 	}
 	if s == Base {
 		r.Base = append(r.Base, d)

@@ -32,6 +32,10 @@ type Row struct {
 	Change Change `json:"change"`
 
 	level Level
+	// less is how much of the base's mean run the new ones do not do, more the other way
+	// round, ns; explained: that is why its time changed.
+	less, more float64
+	explained  bool
 }
 
 // of returns the measures of a side.
@@ -101,6 +105,19 @@ func tables(m *Matching, of [2][]*measured) []Table {
 	return out
 }
 
+// rowName is how the row of a group is called in the table of operators.
+func (m *Matching) rowName(g *Group) string {
+	switch {
+	case g.Path != calltree.Top:
+		return m.Name(g)
+	case g.Level == ByKernel:
+		return "(kernel) " + g.Kernel
+	case g.Level == OneSided:
+		return "(no operator) " + g.Kernel
+	}
+	return "(kernels) " + g.Kernel
+}
+
 // namer returns how the rows of a table are called.
 func (m *Matching) namer(by string, r *run, of *measured) func(calltree.Work) string {
 	x := r.tree
@@ -115,19 +132,7 @@ func (m *Matching) namer(by string, r *run, of *measured) func(calltree.Work) st
 	}
 	switch by {
 	case "operator":
-		return func(w calltree.Work) string {
-			g := &m.Groups[r.group[w]]
-			if g.Path != calltree.Top {
-				return m.Name(g)
-			}
-			switch g.Level {
-			case ByKernel:
-				return "(kernel) " + g.Kernel
-			case OneSided:
-				return "(no operator) " + g.Kernel
-			}
-			return "(kernels) " + g.Kernel
-		}
+		return func(w calltree.Work) string { return m.rowName(&m.Groups[r.group[w]]) }
 	case "kernel":
 		return func(w calltree.Work) string { return x.WorkName(w) }
 	case "class":

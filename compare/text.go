@@ -2,14 +2,13 @@ package compare
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/flagos-ai/flagos-trace/baseline/verdict"
+	"github.com/flagos-ai/flagos-trace/internal/plain"
 )
 
 // View says what of a report to print. The JSON always has all.
@@ -48,10 +47,7 @@ var ReportSchema []byte
 
 // WriteJSON writes the whole report; its form is named by Schema.
 func (r *Report) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	return e.Encode(r)
+	return plain.JSON(w, r, " ")
 }
 
 // WriteText writes a page for a terminal, the worst first.
@@ -128,6 +124,21 @@ func (r *Report) writeMatching(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "  only %s: %s, %s a run\n", o.Side, tail(printable(name), 70), duration(float64(o.DeviceNS)/runs))
 	}
+	for s, list := range [2][]WorkChange{r.Less, r.More} {
+		shown := 0
+		for i := range list {
+			w := &list[i]
+			if w.only(Side(s)) {
+				continue // it stands above
+			}
+			if shown == 5 {
+				fmt.Fprintf(b, "  and others of %s; --json has all\n", [2]string{"less work", "more work"}[s])
+				break
+			}
+			shown++
+			fmt.Fprintf(b, "  %s in new: %s, %s, %s a run\n", [2]string{"less", "more"}[s], tail(printable(w.Name), 70), w.counts(Side(s)), duration(w.DeviceNS))
+		}
+	}
 }
 
 func line(w io.Writer, cells ...string) { fmt.Fprintln(w, strings.Join(cells, "\t")) }
@@ -141,7 +152,10 @@ func trimLines(s string) string {
 }
 
 func (r *Report) interval() string {
-	return fmt.Sprintf("%.3g %%", 100*(1-r.Settings.Alpha))
+	if s := fmt.Sprintf("%.6g %%", 100*(1-r.Settings.Alpha)); s != "100 %" {
+		return s
+	}
+	return "over 99.9999 %"
 }
 
 // head is the first line of a table.
@@ -170,7 +184,14 @@ func (r *Row) cells(v *View, name func(string) string) []string {
 			r.both(func(m *Measures, n float64) string { return duration(float64(m.IdleNS) / n) }),
 			r.both(func(m *Measures, _ float64) string { return share(m.OverlapNS, m.DeviceNS) }))
 	}
-	return append(cells, string(c.Status))
+	status := string(c.Status)
+	switch {
+	case r.explained && c.Status == Faster:
+		status += ", of less work"
+	case r.explained:
+		status += ", of more work"
+	}
+	return append(cells, status)
 }
 
 // both shows something of the sums over the runs of both sides; n is their number.
@@ -268,12 +289,5 @@ func tail(s string, n int) string {
 	return s
 }
 
-// printable keeps a name from writing to the terminal what is no text.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, s)
-}
+// printable is a name on one line that does nothing but be read.
+func printable(s string) string { return plain.Text(s, false) }

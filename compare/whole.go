@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/flagos-ai/flagos-trace/baseline/verdict"
 	"github.com/flagos-ai/flagos-trace/calltree"
 )
 
@@ -55,8 +57,15 @@ func (r *Report) notes(of [2][]*measured) {
 			vendors[v] = true
 		}
 	}
-	if len(vendors) > 1 {
+	base, now := devicesOf(r.Base), devicesOf(r.New)
+	switch {
+	case len(vendors) > 1:
 		r.Notes = append(r.Notes, "the devices are of several vendors: kernels differ, compare operators")
+	case len(base) > 0 && len(now) > 0 && !slices.Equal(base, now):
+		r.Notes = append(r.Notes, fmt.Sprintf("the devices differ, %s against %s: times tell of them, too", strings.Join(base, " and "), strings.Join(now, " and ")))
+	}
+	if n := [2]int{len(r.Base), len(r.New)}; min(n[Base], n[New]) == 1 && n[Base] != n[New] {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d v %d runs: the mean of the several is held against the one as a single run is, without a test, by the noise floor; give two runs or more of each side", n[Base], n[New]))
 	}
 	steps := map[int64]bool{}
 	for _, runs := range of {
@@ -67,7 +76,7 @@ func (r *Report) notes(of [2][]*measured) {
 	if len(steps) > 1 {
 		r.Incomparable = append(r.Incomparable, "the runs have different numbers of steps: record as many, or cut the same steps out of both")
 	}
-	if rows := r.table("operator"); len(rows) > 0 {
+	if rows := r.table("operator"); r.Matched.Total[Base].Works > 0 && r.Matched.Total[New].Works > 0 {
 		differ := 0
 		for _, row := range rows {
 			if counts, ok := row.counts(); ok && counts[Base] != counts[New] {
@@ -78,6 +87,15 @@ func (r *Report) notes(of [2][]*measured) {
 			r.Notes = append(r.Notes, fmt.Sprintf("%d of %d operators start other numbers of kernels, copies and fills", differ, len(rows)))
 		}
 	}
+}
+
+// devicesOf returns the names of a side's devices, each once.
+func devicesOf(runs []verdict.Side) (list []string) {
+	for i := range runs {
+		list = append(list, runs[i].Devices...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 func vendorsOf(r *Report, s Side) (list []string) {

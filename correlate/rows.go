@@ -19,7 +19,7 @@ const (
 	// copyRow is added to a stream's id for copies whose times are those of their calls:
 	// they would overlap the work of the stream, and are none of its. copyRow-1 is the row
 	// of those without a stream.
-	copyRow     = 2 * timeline.SyncRow
+	copyRow     = timeline.CopyRow
 	overheadPID = -1
 )
 

@@ -1,6 +1,7 @@
 package cut
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -34,7 +35,7 @@ func ParseWindow(t *timeline.Trace, from, to string) (w timeline.Window, err err
 		w.End = clampedAdd(w.End, 1)
 	}
 	if w.End <= w.Start {
-		return w, fmt.Errorf("%w: the window from %q to %q ends before it begins; the trace lasts %s", ErrTime, from, to, duration(t.Window.End-t.Window.Start))
+		return w, fmt.Errorf("%w: the window from %s to %s ends before it begins; the trace lasts %s", ErrTime, cmp.Or(from, "start"), cmp.Or(to, "end"), duration(t.Window.End-t.Window.Start))
 	}
 	return w, nil
 }

@@ -84,6 +84,8 @@ var nodes = []struct{ vendor, pattern string }{
 	{"NVIDIA under WSL", "/dev/dxg"},
 	{"Ascend", "/dev/davinci[0-9]*"},
 	{"Ascend", "/dev/davinci_manager"},
+	{"Ascend", "/dev/devmm_svm"},
+	{"Ascend", "/dev/hisi_hdc"},
 	{"Moore Threads", "/dev/mtgpu.[0-9]*"},
 	{"MetaX", "/dev/mxcd"},
 	{"AMD or Hygon", "/dev/kfd"},
@@ -115,13 +117,28 @@ func checkNodes(e *exam) []Finding {
 	case len(there) == 0:
 		return one(id, Skip, "there are none", "")
 	case len(shut) > 0 && !works:
-		return one(id, Fail, "this user may not read and write "+strings.Join(shut, ", "),
-			"give this user access: `ls -l "+shut[0]+"` shows the group that has it; in a container, pass the device on with its permissions")
+		return one(id, Fail, "this user may not read and write "+strings.Join(shut, ", "), e.accessFix(shut[0]))
 	case nvidia && !uvm && !works:
 		return one(id, Warn, strings.Join(there, ", ")+"; /dev/nvidia-uvm is missing, without which CUDA does not start",
 			"run `nvidia-modprobe -u -c 0` as root on the host, and start the container again if this is one")
 	}
 	return one(id, OK, strings.Join(there, ", "), "")
+}
+
+// ascendGroup is the group that Ascend's driver gives its devices to.
+const ascendGroup = "HwHiAiUser"
+
+// accessFix says how to be allowed to use a device node.
+func (e *exam) accessFix(node string) string {
+	ascend := node == "/dev/devmm_svm" || node == "/dev/hisi_hdc" || strings.HasPrefix(node, "/dev/davinci")
+	if ascend && e.container() == "" && strings.Contains("\n"+e.s.read("/etc/group"), "\n"+ascendGroup+":") {
+		user := e.s.getenv("USER")
+		if user == "" {
+			user = "USER"
+		}
+		return "have an administrator run `usermod -aG " + ascendGroup + " " + user + "`, and log in again"
+	}
+	return "give this user access: `ls -l " + node + "` shows the group that has it; in a container, pass the device on with its permissions"
 }
 
 func checkVisible(e *exam) []Finding {

@@ -61,12 +61,15 @@ func checkPreload(e *exam) []Finding {
 	const id = "env.preload"
 	value := e.s.getenv("LD_PRELOAD")
 	var missing, tools []string
-	for _, lib := range strings.FieldsFunc(value, func(r rune) bool { return r == ':' || r == ' ' }) {
+	mspti := false
+	for _, lib := range preloaded(e) {
 		base := path.Base(lib)
 		switch {
 		case strings.Contains(lib, "/") && !strings.Contains(lib, "$") && !e.s.exists(e.s.abs(lib)):
 			missing = append(missing, lib)
-		case tool(lib) != "" || strings.HasPrefix(base, "libmspti") || strings.HasPrefix(base, "libmupti") || strings.HasPrefix(base, "libmcpti"):
+		case strings.HasPrefix(base, "libmspti"):
+			mspti = true // told by ascend.preload
+		case tool(lib) != "" || strings.HasPrefix(base, "libmupti") || strings.HasPrefix(base, "libmcpti"):
 			tools = append(tools, lib)
 		}
 	}
@@ -77,6 +80,9 @@ func checkPreload(e *exam) []Finding {
 		return one(id, Warn, "LD_PRELOAD names "+strings.Join(missing, ", ")+", which does not exist: the loader complains about it in every process", "take it out of LD_PRELOAD")
 	case len(tools) > 0:
 		return one(id, Warn, "LD_PRELOAD puts "+strings.Join(tools, ", ")+" into every process", "take it out of LD_PRELOAD while recording: record needs no preloading, and two users of one profiling library may disturb each other")
+	}
+	if mspti && !e.hasAscend() {
+		return one(id, Warn, "LD_PRELOAD is "+value+": it puts Ascend's profiling library into every process, and nothing of Ascend is here", "take it out of LD_PRELOAD")
 	}
 	return one(id, OK, "LD_PRELOAD is "+value, "")
 }

@@ -16,6 +16,9 @@
 //     bounded in time.
 //   - What a file search finds need not be what a program loads. Where the two
 //     disagree, the live runs decide.
+//   - On an Ascend device what is preloaded stands before the runtime's functions only
+//     for who looks them up as a linked program does: the probe looks in the global
+//     scope, not in the library.
 //   - A fix is a claim. It must be true wherever its finding can appear, and name
 //     paths that were seen, not ones that usually exist.
 //   - What went wrong in the traced process is known as text only (diagnoses of

@@ -39,6 +39,9 @@ type exam struct {
 
 	alone      *use // the probe without the recorder; nil if it was not run
 	recordings []recording
+
+	npuAlone *use       // the probe on an Ascend device; nil if it was not run
+	npu      *recording // of that
 }
 
 // group is checks that are shown together.
@@ -48,10 +51,11 @@ type group struct {
 }
 
 var groups = []group{
-	{"recorder", []func(*exam) []Finding{checkAgent, checkProbe, checkOutput}},
-	{"environment", []func(*exam) []Finding{checkInjection, checkNVTX, checkPreload, checkOverrides, checkContainer, checkPtrace, checkWSL}},
+	{"recorder", []func(*exam) []Finding{checkAgent, checkPreloaded, checkProbe, checkOutput}},
+	{"environment", []func(*exam) []Finding{checkInjection, checkNVTX, checkPreload, checkOverrides, checkAccelerator, checkContainer, checkPtrace, checkWSL}},
 	{"device", []func(*exam) []Finding{checkDriver, checkNodes, checkVisible, checkMPS, checkMIG, checkCounters, checkConfidential}},
 	{"libraries", []func(*exam) []Finding{checkCUPTI, checkVendors}},
+	{"ascend", []func(*exam) []Finding{checkAscend}},
 	{"limits", []func(*exam) []Finding{checkLimits, checkDisk}},
 	{"python", []func(*exam) []Finding{checkPython, checkTorch}},
 	{"probe", []func(*exam) []Finding{checkAlone, checkRecordings}},
@@ -78,6 +82,9 @@ func Examine(ctx context.Context, s *System, o Options) (*Report, error) {
 		}
 	}
 	proven := false
+	if e.npu != nil {
+		e.recordings = append(e.recordings, *e.npu)
+	}
 	for _, rec := range e.recordings {
 		c := rec.completeness()
 		proven = proven || c != nil
@@ -115,6 +122,7 @@ func (e *exam) gather(ctx context.Context) {
 	}
 	if !e.o.NoProbe {
 		e.runProbes(ctx)
+		e.runAscend(ctx)
 	}
 }
 

@@ -76,7 +76,7 @@ var cases = []struct {
 	}, Options{}, Fail, map[string]want{"env.injection": {Fail, "outside"}}},
 	{"NVTX", func(m *machine) { m.env = append(m.env, "NVTX_INJECTION64_PATH=/gone.so") }, Options{}, Warn, map[string]want{"env.nvtx": {Warn, "unset"}}},
 	{"preload missing", func(m *machine) { m.env = append(m.env, "LD_PRELOAD=libc.so.6:/gone.so") }, Options{}, Warn, map[string]want{"env.preload": {Warn, "take it out"}}},
-	{"preload of a profiler", func(m *machine) { m.env = append(m.env, "LD_PRELOAD=libmspti.so") }, Options{}, Warn, map[string]want{"env.preload": {Warn, "no preloading"}}},
+	{"preload of a profiler", func(m *machine) { m.env = append(m.env, "LD_PRELOAD=libmupti.so") }, Options{}, Warn, map[string]want{"env.preload": {Warn, "no preloading"}}},
 	{"override missing", func(m *machine) { m.env = append(m.env, "FLAGOS_CUPTI_LIBRARY=/gone.so") }, Options{}, Fail, map[string]want{
 		"env.cupti_library": {Fail, "unset FLAGOS_CUPTI_LIBRARY"}}},
 	{"override by name", func(m *machine) {
@@ -129,22 +129,20 @@ var cases = []struct {
 
 	{"several copies", func(m *machine) { m.files["usr/lib/x86_64-linux-gnu/libcupti.so.12"] = file }, Options{}, Warn, map[string]want{
 		"library.cupti": {Warn, "FLAGOS_CUPTI_LIBRARY"}}},
-	{"Ascend", func(m *machine) {
-		m.bare()
-		m.files["dev/davinci0"] = &fstest.MapFile{Mode: 0o666 | fs.ModeDevice | fs.ModeCharDevice}
-		m.env = append(m.env, "ASCEND_HOME_PATH=/cann")
-		m.files["cann/tools/mspti/lib64/libmspti.so"] = file
-	}, Options{}, OK, map[string]want{"library.ascend": {OK, "--vendor ascend"}, "driver": {Skip, "no NVIDIA"}, "device.nodes": {OK, "davinci0"}}},
 	{"Ascend without its library", func(m *machine) {
 		m.bare()
 		m.files["dev/davinci0"] = &fstest.MapFile{Mode: 0o666 | fs.ModeDevice | fs.ModeCharDevice}
 	}, Options{}, Fail, map[string]want{"library.ascend": {Fail, "install the vendor's profiling library"}}},
-	{"DTK", func(m *machine) { m.bare(); m.files["opt/dtk/lib/libroctracer64.so"] = file }, Options{}, OK, map[string]want{"library.dcu": {OK, "--vendor roctracer"}}},
+	{"DTK", func(m *machine) {
+		m.bare()
+		m.files["opt/dtk/lib/libroctracer64.so"] = sharedObject(here(), vendorOf("dcu").functions...)
+		m.files["opt/bin/libflagos_trace_preload.so"] = file
+	}, Options{}, OK, map[string]want{"library.dcu": {OK, "--vendor roctracer"}}},
 	{"Kunlunxin", func(m *machine) {
 		m.bare()
 		m.files["dev/xpu0"] = &fstest.MapFile{Mode: 0o666 | fs.ModeDevice | fs.ModeCharDevice}
 	}, Options{}, Fail, map[string]want{"library.kunlunxin": {Fail, "vendor's own profiler"}}},
-	{"Ascend's SDK beside a GPU", func(m *machine) { m.files["usr/local/Ascend/ascend-toolkit/latest/lib64/libmspti.so"] = file }, Options{}, OK, map[string]want{
+	{"Ascend's SDK beside a GPU", func(m *machine) { m.ascendSDK() }, Options{}, OK, map[string]want{
 		"library.ascend": {OK, "libmspti.so"}}},
 
 	{"few files", func(m *machine) { m.limits = map[int]uint64{unix.RLIMIT_NOFILE: 64} }, Options{}, Warn, map[string]want{"limit.files": {Warn, "ulimit -n"}}},
@@ -161,7 +159,7 @@ var cases = []struct {
 	{"Python hangs", func(m *machine) { m.python = Output{TimedOut: true} }, Options{}, OK, map[string]want{"python": {Skip, "did not answer"}}},
 	{"Python talks nonsense", func(m *machine) { m.python = Output{Stdout: "flagos-trace-doctor {"} }, Options{}, OK, map[string]want{"python": {Skip, "cannot be read"}}},
 	{"torch without CUDA", func(m *machine) { m.python = Output{Stdout: py + `""}`} }, Options{}, Warn, map[string]want{"python.torch": {Warn, "CUDA build"}}},
-	{"torch for HIP", func(m *machine) { m.python = Output{Stdout: py + `"","torch_hip":"6.2"}`} }, Options{}, Warn, map[string]want{"python.torch": {Warn, "CUPTI"}}},
+	{"torch for HIP", func(m *machine) { m.python = Output{Stdout: py + `"","torch_hip":"6.2"}`} }, Options{}, Warn, map[string]want{"python.torch": {Warn, "install DTK"}}},
 	{"torch of unknown build", func(m *machine) { m.python = Output{Stdout: py + `null}`} }, Options{}, OK, map[string]want{"python.torch": {Skip, "metadata"}}},
 	{"torch with its libcupti", func(m *machine) {
 		m.python = Output{Stdout: py + `"12.8"}`}
@@ -227,52 +225,56 @@ func (m *machine) bare() {
 
 func TestCases(t *testing.T) {
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			m := healthy()
-			c.change(m)
-			r, err := Examine(context.Background(), m.system(t), c.options)
-			if err != nil {
-				t.Fatal(err)
+		t.Run(c.name, func(t *testing.T) { runCase(t, c.change, c.options, c.verdict, c.want) })
+	}
+}
+
+// runCase examines a machine that something was changed on.
+func runCase(t *testing.T, change func(*machine), options Options, verdict Status, wants map[string]want) {
+	t.Helper()
+	m := healthy()
+	change(m)
+	r, err := Examine(context.Background(), m.system(t), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict != verdict {
+		t.Errorf("verdict %s, want %s", r.Verdict, verdict)
+	}
+	found := map[string]Finding{}
+	for _, f := range r.Findings {
+		if _, twice := found[f.ID]; twice {
+			t.Errorf("%s is there twice", f.ID)
+		}
+		found[f.ID] = f
+		if bad := f.Status == Warn || f.Status == Fail; bad != (f.Fix != "") || f.Seen == "" || f.Group == "" || f.Status.rank() < 0 {
+			t.Errorf("not a whole finding: %+v", f)
+		}
+	}
+	if strings.Contains(found["library.cupti"].Seen, "libcupti.so (Triton)") {
+		t.Errorf("one copy under two names: %s", found["library.cupti"].Seen)
+	}
+	for id, w := range wants {
+		f, ok := found[id]
+		text := f.Fix
+		if text == "" {
+			text = f.Seen
+		}
+		if !ok || f.Status != w.status || !strings.Contains(text, w.text) {
+			t.Errorf("%s: %+v, want %s with %q", id, f, w.status, w.text)
+		}
+	}
+	if verdict == OK || verdict == Warn {
+		for _, f := range r.Findings {
+			if f.Status == Fail {
+				t.Errorf("a failure: %+v", f)
 			}
-			if r.Verdict != c.verdict {
-				t.Errorf("verdict %s, want %s", r.Verdict, c.verdict)
-			}
-			found := map[string]Finding{}
-			for _, f := range r.Findings {
-				if _, twice := found[f.ID]; twice {
-					t.Errorf("%s is there twice", f.ID)
-				}
-				found[f.ID] = f
-				if bad := f.Status == Warn || f.Status == Fail; bad != (f.Fix != "") || f.Seen == "" || f.Group == "" || f.Status.rank() < 0 {
-					t.Errorf("not a whole finding: %+v", f)
-				}
-			}
-			if strings.Contains(found["library.cupti"].Seen, "libcupti.so (Triton)") {
-				t.Errorf("one copy under two names: %s", found["library.cupti"].Seen)
-			}
-			for id, w := range c.want {
-				f, ok := found[id]
-				text := f.Fix
-				if text == "" {
-					text = f.Seen
-				}
-				if !ok || f.Status != w.status || !strings.Contains(text, w.text) {
-					t.Errorf("%s: %+v, want %s with %q", id, f, w.status, w.text)
-				}
-			}
-			if c.verdict == OK || c.verdict == Warn {
-				for _, f := range r.Findings {
-					if f.Status == Fail {
-						t.Errorf("a failure: %+v", f)
-					}
-				}
-			}
-			if t.Failed() {
-				var b strings.Builder
-				_ = r.Print(&b, true)
-				t.Log(b.String())
-			}
-		})
+		}
+	}
+	if t.Failed() {
+		var b strings.Builder
+		_ = r.Print(&b, true)
+		t.Log(b.String())
 	}
 }
 

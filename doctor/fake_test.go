@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,7 @@ type machine struct {
 	free   uint64
 	limits map[int]uint64
 	agent  error
+	at     string // folder of the agent, /opt/bin if empty
 
 	check  Output // of probe --check
 	alone  Output // of the probe by itself
@@ -34,6 +36,9 @@ type machine struct {
 	python Output
 	noPy   bool
 	smi    map[string]string // output of nvidia-smi by its first argument
+
+	acl Output                 // of the probe on an Ascend device
+	npu *timeline.Completeness // of the recording of that
 
 	// trace is the completeness record of a trial recording; nil leaves no summary.
 	// torch is that of the recording with a library of torch, if it differs.
@@ -92,7 +97,7 @@ func healthy() *machine {
 func (m *machine) system(t *testing.T) *System {
 	return &System{
 		FS: m.files, Env: m.env, Exe: "/opt/bin/flagos-trace", Dir: "/home/me",
-		FindAgent: func() (string, error) { return "/opt/bin/libflagos_trace.so", m.agent },
+		FindAgent: func() (string, error) { return cmp.Or(m.at, "/opt/bin") + "/libflagos_trace.so", m.agent },
 		Access: func(name string, _ uint32) error {
 			if slices.Contains(m.denied, name) {
 				return unix.EACCES
@@ -136,6 +141,9 @@ func (m *machine) exec(t *testing.T, c Command) (Output, error) {
 	case name == probeName && slices.Contains(c.Args, "--check"):
 		m.ran = append(m.ran, "check")
 		return m.check, nil
+	case name == probeName && slices.Contains(c.Args, "--acl"):
+		m.ran = append(m.ran, "probe --acl")
+		return m.acl, nil
 	case name == probeName:
 		m.ran = append(m.ran, "probe")
 		if slices.ContainsFunc(c.Env, func(kv string) bool { return strings.HasPrefix(kv, "CUDA_INJECTION64_PATH=") }) {
@@ -148,18 +156,23 @@ func (m *machine) exec(t *testing.T, c Command) (Output, error) {
 		if m.torch != nil && slices.Contains(c.Args, "--load") {
 			trace = m.torch
 		}
+		out := m.record
+		if slices.Contains(c.Args, "--acl") {
+			m.ran = append(m.ran, strings.Join(c.Args[slices.Index(c.Args, "--vendor"):slices.Index(c.Args, "--")], " "))
+			trace, out = m.npu, m.acl
+		}
 		if trace == nil {
-			return m.record, nil
+			return out, nil
 		}
 		s := record.Summary{Traces: []record.TraceSummary{{Completeness: trace}}}
-		if n := m.record.Status; n < 128 {
+		if n := out.Status; n < 128 {
 			s.ExitCode = &n
 		}
 		data, err := json.Marshal(s)
 		if err == nil {
 			err = os.WriteFile(c.Args[slices.Index(c.Args, "--summary")+1], data, 0o644)
 		}
-		return m.record, err
+		return out, err
 	}
 	t.Errorf("unexpected command %s %q", c.Path, c.Args)
 	return Output{}, errors.New("unexpected")

@@ -26,6 +26,7 @@ const (
 
 // Exit statuses of the probe. Source: probe.c.
 const (
+	probeUsage     = 2
 	probeNoDriver  = 3
 	probeCall      = 4
 	probeNotLoaded = 5
@@ -41,7 +42,7 @@ type callError struct {
 
 func (c *callError) String() string {
 	if c.Call == "" {
-		return "libcuda.so.1 has no function " + c.Name
+		return "the driver's library has no function " + c.Name
 	}
 	text := fmt.Sprintf("%s returned %d", c.Call, c.Code)
 	if c.Name != "" {
@@ -59,6 +60,7 @@ type use struct {
 	Err     error // it could not be run
 	Step    string
 	Libcuda string // the driver library, without symbolic links
+	ACL     string // Ascend's runtime
 	Driver  int    // cuDriverGetVersion: 13000; 0 if unknown
 	Devices int
 	Device  string // name and compute capability of the first
@@ -90,12 +92,16 @@ func parseUse(out Output) *use {
 			u.Step = field(1)
 		case "libcuda":
 			u.Libcuda = field(1)
+		case "acl":
+			u.ACL = field(1)
 		case "driver":
 			u.Driver = int(number(1))
 		case "devices":
 			u.Devices = int(number(1))
 		case "device":
-			u.Device = fmt.Sprintf("%s (compute capability %s)", field(1), field(2))
+			if u.Device = field(1); len(f) > 2 {
+				u.Device += fmt.Sprintf(" (compute capability %s)", field(2))
+			}
 		case "ns":
 			if field(1) == "cuInit" {
 				u.InitNS = number(2)
@@ -152,11 +158,13 @@ func (e *exam) tryLoad(ctx context.Context, path string) *check {
 
 // recording is a run of the probe under the recorder.
 type recording struct {
-	id      string // of its findings: "probe" and "probe.torch"
-	program string // what it stands for
-	load    string // library that it loads first, "" for none
-	err     error  // there is no summary
-	out     Output // of the recorder
+	id      string   // of its findings: "probe" and "probe.torch"
+	program string   // what it stands for
+	load    string   // library that it loads first, "" for none
+	flags   []string // of record
+	args    []string // of the probe
+	err     error    // there is no summary
+	out     Output   // of the recorder
 	use     *use
 	summary *record.Summary
 }
@@ -207,7 +215,8 @@ func (e *exam) record(ctx context.Context, r recording) recording {
 	if e.o.Chain {
 		args = append(args, "--chain")
 	}
-	args = append(args, "--", e.probe, "--seconds", strconv.Itoa(probeSeconds))
+	args = append(append(args, r.flags...), "--", e.probe, "--seconds", strconv.Itoa(probeSeconds))
+	args = append(args, r.args...)
 	if r.load != "" {
 		args = append(args, "--load", r.load)
 	}

@@ -1,18 +1,16 @@
 package doctor
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/flagos-ai/flagos-trace/internal/plain"
 )
 
 // WriteJSON writes the report as one JSON object.
 func (r *Report) WriteJSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(r)
+	return plain.JSON(w, r, "  ")
 }
 
 // Print writes the report for people: the findings by group, the verdict, and

@@ -154,11 +154,20 @@ func checkTorch(e *exam) []Finding {
 		}
 		return one("python.torch", OK, seen+"; no libcupti of its own was found beside it", "")
 	case p.TorchHIP != nil && *p.TorchHIP != "":
-		return one("python.torch", Warn, fmt.Sprintf("torch %s, built for HIP %s", v, *p.TorchHIP), "none in this version of flagos-trace: it records through CUPTI, which HIP programs do not use")
+		seen := fmt.Sprintf("torch %s, built for HIP %s", v, *p.TorchHIP)
+		if libraries, _ := e.find(vendorOf("dcu")); len(libraries) > 0 {
+			return one("python.torch", OK, seen+", which is recorded with --vendor roctracer where it is DTK's", "")
+		}
+		return one("python.torch", Warn, seen+", and no libroctracer64 was found, through which HIP programs are recorded",
+			"on a Hygon DCU install DTK with its roctracer; AMD's newer rocprofiler-sdk is not used by flagos-trace")
 	case p.TorchCUDA == nil:
 		return one("python.torch", Skip, fmt.Sprintf("torch %s; for which device it is built does not stand in its metadata", v), "")
 	case p.Packages["torch_npu"] != "" || p.Packages["torch_musa"] != "":
-		return one("python.torch", OK, fmt.Sprintf("torch %s, its device support comes from a plugin", v), "")
+		seen := fmt.Sprintf("torch %s, its device support comes from a plugin", v)
+		if m := p.Packages["torch_musa"]; m != "" {
+			seen += ", torch_musa " + m + "; its profiler takes MUPTI for itself: what it is on for is not in the recording"
+		}
+		return one("python.torch", OK, seen, "")
 	case e.hasNVIDIA():
 		return one("python.torch", Warn, fmt.Sprintf("torch %s is built without CUDA: programs that use it leave the GPU alone", v), "install a CUDA build of torch for "+p.Executable)
 	}

@@ -87,7 +87,7 @@ const (
 
 // Columns are the columns of the table, in their order.
 var Columns = [numColumns]Column{
-	colTrace:         {"trace", Text, true, "file name of the trace"},
+	colTrace:         {"trace", Text, true, "file name of the trace, with folders before it where several files have one name"},
 	colEvent:         {"event", Int64, true, "number of the event in its trace, from 0 on"},
 	colRank:          {"rank", Int32, false, "rank, where the trace says it; a folder of its own in Parquet"},
 	colStep:          {"step", Int64, false, "number of the step (`ProfilerStep#N`) that a span of a host thread began in, or that device work was started in; a folder of its own in Parquet"},
@@ -112,12 +112,12 @@ var Columns = [numColumns]Column{
 	colOperator:      {"operator", Text, false, "name of that operator"},
 	colModule:        {"module", Text, false, "innermost module around device work; of a backward operator that of its forward operator"},
 	colForward:       {"forward", Int64, false, "event of the forward operator of a backward operator"},
-	colPath:          {"path", Text, false, "call path of a span of a host thread, or the one above device work, ` > ` between names; without numbers of steps and addresses of objects"},
+	colPath:          {"path", Text, false, "call path of a span of a host thread, or the one above device work, ` > ` between names; without numbers of steps and addresses of objects; `(deeper)` is what is below 512 names"},
 	colUnlinked:      {"unlinked", Text, false, "why device work has no operator"},
 	colSelf:          {"self_ns", Int64, false, "for how long a span of a host thread, and nothing inside it, ran, ns"},
 	colSelfDevice:    {"self_device_ns", Int64, false, "device time of the work that belongs to a span of a host thread itself, ns"},
 	colDeviceTime:    {"device_ns", Int64, false, "the same with all that is inside it, ns"},
-	colDelay:         {"launch_delay_ns", Int64, false, "from the begin of a call to that of the first work it started, on that work, ns"},
+	colDelay:         {"launch_delay_ns", Int64, false, "from the begin of a call to that of the first work it started, on that work, ns; not where that is more than an hour, for clocks that are apart"},
 	colIdle:          {"idle_ns", Int64, false, "for how long the device had nothing to do before device work began, ns"},
 	colOverlap:       {"overlap_ns", Int64, false, "how much of device work ran beside other work of its device, ns"},
 	colGridX:         {"grid_x", Int32, false, "blocks of a kernel, first dimension"},

@@ -47,7 +47,7 @@ func (b *Table) graph(has event.Fields, id uint32, node uint64, r *Row) {
 
 // arguments fills in what only the arguments of an event tell.
 func (b *Table) arguments(i uint32, r *Row) {
-	args := b.t.RawArgs(i)
+	args := b.raw(i)
 	if len(args) == 0 {
 		return
 	}

@@ -2,9 +2,10 @@
 // columns (Columns), as Parquet files or as CSV. Package export/perfetto writes the
 // form of the viewer of that name.
 //
-// Life cycle: NewParquet or NewCSV; NewTable of a trace and Add, one trace after the
-// other; Close, or Abort. A row is made when it is written: memory is that of the
-// largest trace, its call tree, and one row group.
+// Life cycle: NewParquet or NewCSV; Each file's traces, or NewTable of a trace, and Add,
+// one trace after the other; Close, or Abort. A row is made when it is written: memory is
+// that of the largest trace, its call tree, and one row group. Each keeps the arguments,
+// which are half of a trace, compressed until their rows are made.
 //
 // # Parquet
 //

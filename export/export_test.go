@@ -286,7 +286,7 @@ func FuzzTable(f *testing.F) {
 					t.Fatalf("row %d has no %s", i, Columns[col].Name)
 				}
 			}
-			values(&r, nil)
+			values(&r, nil, nil)
 		}
 	})
 }

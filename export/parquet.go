@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 )
 
 // Errors of Parquet. Others are those of the system.
@@ -156,18 +155,21 @@ func (p *Parquet) write(partition string, b *Table, rows []uint32) (err error) {
 }
 
 func (p *Parquet) rowsTo(f io.Writer, b *Table, rows []uint32) error {
-	options := []parquet.WriterOption{schema, parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}), parquet.MaxRowsPerRowGroup(rowsPerGroup)}
+	options := []parquet.WriterOption{schema, parquet.Compression(&codec{}), parquet.MaxRowsPerRowGroup(rowsPerGroup)}
 	for _, kv := range p.about {
 		options = append(options, parquet.KeyValueMetadata(kv[0], kv[1]))
 	}
 	w := parquet.NewGenericWriter[any](f, options...)
 	var r Row
 	batch := make([]parquet.Row, 0, 64)
+	text := make([]byte, 0, 64<<10) // of the batch, which the writer copies
 	for at := 0; at < len(rows); {
-		batch = batch[:0]
+		batch, text = batch[:0], text[:0]
 		for ; at < len(rows) && len(batch) < cap(batch); at++ {
 			b.Row(rows[at], &r)
-			batch = append(batch, values(&r, batch[:len(batch)+1][len(batch)]))
+			var row parquet.Row
+			row, text = values(&r, batch[:len(batch)+1][len(batch)], text)
+			batch = append(batch, row)
 		}
 		if _, err := w.WriteRows(batch); err != nil {
 			return err
@@ -178,8 +180,8 @@ func (p *Parquet) rowsTo(f io.Writer, b *Table, rows []uint32) error {
 }
 
 // values appends the cells of a row as they stand in a file, which has neither those
-// of its folder's name.
-func values(r *Row, to parquet.Row) parquet.Row {
+// of its folder's name. Texts are appended to text.
+func values(r *Row, to parquet.Row, text []byte) (parquet.Row, []byte) {
 	to = to[:0]
 	n := 0
 	for col := range Columns {
@@ -197,7 +199,9 @@ func values(r *Row, to parquet.Row) parquet.Row {
 			case Double:
 				value = parquet.DoubleValue(v.Float)
 			case Text:
-				value = parquet.ByteArrayValue([]byte(v.Text))
+				from := len(text)
+				text = append(text, v.Text...)
+				value = parquet.ByteArrayValue(text[from:])
 			}
 		}
 		level := 0
@@ -207,7 +211,7 @@ func values(r *Row, to parquet.Row) parquet.Row {
 		to = append(to, value.Level(0, level, n))
 		n++
 	}
-	return to
+	return to, text
 }
 
 // schema is that of a file, its columns in the order of Columns.

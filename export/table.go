@@ -14,12 +14,16 @@ import (
 
 // Table is a trace as rows. Make it with NewTable. It is for one goroutine.
 type Table struct {
-	t     *timeline.Trace
-	x     *calltree.Tree
-	run   *measure.Run
-	name  string
-	ranks []int
-	args  bool
+	t   *timeline.Trace
+	x   *calltree.Tree
+	run *measure.Run
+	// That Each read it from, and what was found in it.
+	file     string
+	findings map[string]uint64
+	name     string
+	ranks    []int
+	args     bool
+	raw      func(event uint32) []byte // the arguments of an event
 
 	paths  *calltree.Paths
 	of     []calltree.Path // by node
@@ -37,7 +41,7 @@ type processKey struct {
 func NewTable(t *timeline.Trace, name string, args bool) *Table {
 	x := calltree.New(t)
 	b := &Table{
-		t: t, x: x, run: measure.Of(x), name: filepath.Base(name), ranks: ranks.OfRows(t), args: args,
+		t: t, x: x, run: measure.Of(x), name: filepath.Base(name), ranks: ranks.OfRows(t), args: args, raw: t.RawArgs,
 		paths: calltree.NewPaths(calltree.Label), groups: map[processKey]string{},
 	}
 	b.of = b.paths.Add(x)
@@ -47,6 +51,16 @@ func NewTable(t *timeline.Trace, name string, args bool) *Table {
 	}
 	return b
 }
+
+// File returns the file, and the member of an archive, that Each has read the trace from.
+func (b *Table) File() string { return b.file }
+
+// Findings counts what reading the file found broken or odd, by rule.
+func (b *Table) Findings() map[string]uint64 { return b.findings }
+
+// Rename says what the column trace holds, where the base name of the file would not
+// tell two traces apart.
+func (b *Table) Rename(name string) { b.name = name }
 
 // Len returns the number of rows: that of events.
 func (b *Table) Len() int { return b.t.Events.Len() }
@@ -70,7 +84,7 @@ func (b *Table) Step(i uint32) (step int64, ok bool) {
 	}
 	name := b.x.Name(n)
 	step, err := strconv.ParseInt(name[strings.LastIndexByte(name, '#')+1:], 10, 64)
-	return step, err == nil
+	return step, err == nil && step >= 0
 }
 
 // Row fills in a row.

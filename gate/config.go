@@ -3,15 +3,14 @@ package gate
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/flagos-ai/flagos-trace/baseline"
 	"github.com/flagos-ai/flagos-trace/baseline/verdict"
 	"github.com/flagos-ai/flagos-trace/compare"
+	"github.com/flagos-ai/flagos-trace/internal/strictyaml"
 	"github.com/flagos-ai/flagos-trace/validate"
 )
 
@@ -24,7 +23,7 @@ const Version = 1
 // Config is what a gate checks. Keys of the YAML are the fields in lower case, with _
 // between words; example.yaml explains them.
 type Config struct {
-	Version     int           `yaml:"version"`
+	Version     whole         `yaml:"version"`
 	New         Patterns      `yaml:"new"`
 	Structure   []Structure   `yaml:"structure"`
 	Performance []Performance `yaml:"performance"`
@@ -32,6 +31,7 @@ type Config struct {
 	Occupancy   *Occupancy    `yaml:"occupancy"`
 
 	path, dir string
+	lines     map[string][]int // on which checks begin, by kind
 }
 
 // Patterns are names of files, in which * ? [] stand for others. In YAML one of them
@@ -91,7 +91,7 @@ type Budget struct {
 	Category    string         `yaml:"category"`
 	MaxIncrease *float64       `yaml:"max_increase"`
 	MaxTime     *time.Duration `yaml:"max_time"`
-	MaxCount    *int64         `yaml:"max_count"`
+	MaxCount    *whole         `yaml:"max_count"`
 }
 
 // Validate checks each trace by the rules of package validate.
@@ -116,9 +116,10 @@ var Metrics = map[string]string{
 	"device-time": compare.AssertDevice, "whole-time": compare.AssertWhole, "operator-time": compare.AssertOperators,
 }
 
-// Load reads a configuration. Errors wrap ErrConfig, or are the system's.
+// Load reads a configuration, - being standard input, whose paths are relative to the
+// working directory. Errors wrap ErrConfig, or are the system's.
 func Load(path string) (*Config, error) {
-	text, err := os.ReadFile(path)
+	text, err := strictyaml.Text(path)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +172,7 @@ func (c *Config) check() error {
 			return fmt.Errorf("occupancy: %w", err)
 		}
 	}
-	return nil
+	return c.distinct()
 }
 
 func (c *Common) check() error {
@@ -200,6 +201,9 @@ func (s *Structure) check() error {
 	}
 	if s.Parity != "" && s.Parity != baseline.ParityTorchFL {
 		return fmt.Errorf("parity is %q; it is %s", s.Parity, baseline.ParityTorchFL)
+	}
+	if err := baseline.CheckExceptions(s.Accept); err != nil {
+		return fmt.Errorf("accept: %w", err)
 	}
 	return s.Common.check()
 }
@@ -230,7 +234,7 @@ func (p *Performance) check() error {
 }
 
 func (b *Budget) budget() (compare.Budget, error) {
-	out := compare.Budget{MaxIncrease: b.MaxIncrease, MaxTime: b.MaxTime, MaxCount: b.MaxCount}
+	out := compare.Budget{MaxIncrease: b.MaxIncrease, MaxTime: b.MaxTime, MaxCount: (*int64)(b.MaxCount)}
 	for by, name := range map[string]string{"operator": b.Operator, "kernel": b.Kernel, "class": b.Class, "module": b.Module, "annotation": b.Annotation, "category": b.Category} {
 		if name == "" {
 			continue
@@ -283,38 +287,4 @@ func (o *Occupancy) check() error {
 		return errors.New("it needs min, min_achieved or ratchet")
 	}
 	return o.Common.check()
-}
-
-// file is a path of the configuration as the working directory sees it.
-func (c *Config) file(path string) string {
-	if path == "" || filepath.IsAbs(path) || c.dir == "" {
-		return path
-	}
-	return filepath.Join(c.dir, path)
-}
-
-// files are those that patterns of the configuration name, in order.
-func (c *Config) files(patterns Patterns) ([]string, error) {
-	var out []string
-	for _, p := range patterns {
-		path := c.file(p)
-		if !strings.ContainsAny(p, "*?[") {
-			out = append(out, path)
-			continue
-		}
-		found, err := filepath.Glob(path)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		if len(found) == 0 {
-			return nil, fmt.Errorf("no file matches %s", path)
-		}
-		out = append(out, found...)
-	}
-	for _, path := range out {
-		if path == "-" {
-			return nil, errors.New("standard input will not do, because traces are read more than once: name a file")
-		}
-	}
-	return out, nil
 }

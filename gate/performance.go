@@ -10,10 +10,7 @@ import (
 )
 
 func (r *run) performance(p *Performance) {
-	name := p.Name
-	if name == "" {
-		name = "performance"
-	}
+	name := r.c.title(&p.Common)
 	result, err := r.times(p)
 	if err != nil {
 		r.fail(&p.Common, name, "performance", "", verdict.Side{Name: fmt.Sprint([]string(p.Base)), Kind: "trace"}, err)

@@ -16,7 +16,7 @@ func rulesSide(name string) verdict.Side { return verdict.Side{Name: name, Kind:
 
 func (r *run) validate(v *Validate) {
 	base := rulesSide("the rules of flagos-trace validate")
-	r.each(&v.Common, "validate", "rules", base, func(name, path string) error {
+	r.each(&v.Common, "rules", base, func(name, path string) error {
 		found := false
 		err := validate.File(path, validate.Options{Only: v.Rules, Not: v.NoRules}, func(file string, report *validate.Report, err error) error {
 			if v.Member != "" && file != path+"/"+v.Member {
@@ -113,7 +113,7 @@ func (r *run) occupancy(o *Occupancy) {
 	if o.Ratchet != "" {
 		base.Name = r.c.file(o.Ratchet)
 	}
-	r.each(&o.Common, "occupancy", "occupancy", base, func(name, path string) error {
+	r.each(&o.Common, "occupancy", base, func(name, path string) error {
 		result, err := r.kernels(o, base, path)
 		if err != nil {
 			return err

@@ -3,13 +3,14 @@ package gate
 import (
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/flagos-ai/flagos-trace/baseline"
 	"github.com/flagos-ai/flagos-trace/baseline/load"
 	"github.com/flagos-ai/flagos-trace/baseline/verdict"
+	"github.com/flagos-ai/flagos-trace/internal/strictyaml"
 )
 
 // run is a gate while its checks are made.
@@ -57,11 +58,14 @@ func (r *run) news(c *Common) ([]string, error) {
 		return r.c.files(c.New)
 	case len(r.traces) > 0:
 		for _, t := range r.traces {
-			if t == "-" {
-				return nil, errors.New("standard input will not do, because traces are read more than once: name a file")
+			switch t {
+			case "-":
+				return nil, errStdin
+			case "":
+				return nil, errNoName
 			}
 		}
-		return r.traces, nil
+		return once(r.traces), nil
 	case len(r.c.New) > 0:
 		return r.c.files(r.c.New)
 	}
@@ -79,11 +83,8 @@ func (r *run) fail(c *Common, name, what, trace string, base verdict.Side, err e
 }
 
 // each calls f for each trace of a check, with the name of the check for it.
-func (r *run) each(c *Common, kind, what string, base verdict.Side, f func(name, path string) error) {
-	title := c.Name
-	if title == "" {
-		title = kind
-	}
+func (r *run) each(c *Common, what string, base verdict.Side, f func(name, path string) error) {
+	title := r.c.title(c)
 	paths, err := r.news(c)
 	if err != nil {
 		r.fail(c, title, what, "", base, err)
@@ -100,20 +101,24 @@ func (r *run) each(c *Common, kind, what string, base verdict.Side, f func(name,
 	}
 }
 
-// settle applies what a configuration says of assertions and findings.
+// settle applies what a configuration says of assertions and findings. Only the ids of
+// structural assertions are known whatever the sides hold.
 func (r *run) settle(c *Common, result *verdict.Result) error {
 	list := c.Accept
 	if c.Exceptions != "" {
 		path := r.c.file(c.Exceptions)
-		text, err := os.ReadFile(path)
+		text, err := strictyaml.Text(path)
 		if err != nil {
 			return err
 		}
 		more, err := verdict.ReadExceptions(text)
+		if err == nil && (result.What == "structure" || result.What == "parity") {
+			err = baseline.CheckExceptions(more)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		list = append(list[:len(list):len(list)], more...)
+		list = slices.Concat(list, more)
 	}
 	if len(list) > 0 {
 		if err := result.Judge(list, r.now); err != nil {
@@ -164,10 +169,10 @@ func (r *run) structure(s *Structure) {
 		what = "parity"
 	}
 	unread := verdict.Side{Name: s.Base, Kind: "baseline"}
-	r.each(&s.Common, "structure against "+s.Base, what, unread, func(name, path string) error {
+	r.each(&s.Common, what, unread, func(name, path string) error {
 		opts := baseline.Options{Scope: s.Scope, Vendor: s.Vendor, Now: r.now}
 		if s.Capabilities != "" {
-			text, err := os.ReadFile(r.c.file(s.Capabilities))
+			text, err := strictyaml.Text(r.c.file(s.Capabilities))
 			if err != nil {
 				return err
 			}

@@ -1,40 +1,24 @@
 package gate
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"reflect"
-	"regexp"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/flagos-ai/flagos-trace/internal/strictyaml"
 )
 
 // strict reads YAML whose keys all have to be known. Errors wrap ErrConfig and name
 // the line.
 func strict(text []byte, c *Config) error {
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
-	err := d.Decode(c)
-	var types *yaml.TypeError
-	switch {
-	case errors.Is(err, io.EOF):
-		return fmt.Errorf("%w: it is empty", ErrConfig)
-	case errors.As(err, &types):
-		var lines []string
-		for _, s := range types.Errors {
-			lines = append(lines, words(s))
-		}
-		return fmt.Errorf("%w: %s", ErrConfig, strings.Join(lines, "; "))
-	case err != nil:
-		return fmt.Errorf("%w: %s", ErrConfig, strings.TrimPrefix(err.Error(), "yaml: "))
-	}
-	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: there is more than one document in it", ErrConfig)
+	if err := strictyaml.Read(text, c); err != nil {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	c.fill(text)
+	var err error
+	if c.lines, err = checkLines(text); err != nil {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
 	return nil
 }
 
@@ -52,61 +36,15 @@ func (c *Config) fill(text []byte) {
 	}
 }
 
-var (
-	unknownKey = regexp.MustCompile(`^(line \d+): field (.*) not found in type gate\.(\w+)$`)
-	otherType  = regexp.MustCompile(`^(line \d+): cannot unmarshal \S+ (.*) into (\S+)$`)
-)
+// whole is a whole number: the decoder would make 1 of 1.9.
+type whole int64
 
-// words says an error of the decoder without the names of Go's types.
-func words(s string) string {
-	if m := unknownKey.FindStringSubmatch(s); m != nil {
-		return fmt.Sprintf("%s: there is no key %q here; there are %s", m[1], m[2], strings.Join(keysOf(m[3]), ", "))
+// UnmarshalYAML takes no fraction.
+func (w *whole) UnmarshalYAML(n *yaml.Node) error {
+	if tag := n.ShortTag(); tag != "!!int" {
+		return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: cannot unmarshal %s `%s` into int64", n.Line, tag, n.Value)}}
 	}
-	if m := otherType.FindStringSubmatch(s); m != nil {
-		return fmt.Sprintf("%s: %s is not what belongs here, %s", m[1], m[2], typeWords(m[3]))
-	}
-	return s
-}
-
-func typeWords(name string) string {
-	switch {
-	case strings.HasPrefix(name, "[]"):
-		return "a list"
-	case strings.HasPrefix(name, "map["), strings.HasPrefix(name, "gate."), strings.HasPrefix(name, "verdict.Exception"):
-		return "keys with values"
-	case strings.HasPrefix(name, "float"):
-		return "a number"
-	case strings.HasPrefix(name, "int"):
-		return "a whole number"
-	case name == "bool":
-		return "true or false"
-	case name == "time.Duration":
-		return "a time such as 1.5ms"
-	}
-	return "text"
-}
-
-// keysOf are the keys of one of the types of a configuration.
-func keysOf(name string) (keys []string) {
-	for _, v := range []any{Config{}, Structure{}, Performance{}, Budget{}, Validate{}, Occupancy{}} {
-		if t := reflect.TypeOf(v); t.Name() == name {
-			keys = fields(t)
-		}
-	}
-	return keys
-}
-
-func fields(t reflect.Type) (keys []string) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		switch tag := f.Tag.Get("yaml"); {
-		case f.Anonymous:
-			keys = append(keys, fields(f.Type)...)
-		case tag != "":
-			keys = append(keys, tag)
-		}
-	}
-	return keys
+	return n.Decode((*int64)(w))
 }
 
 // UnmarshalYAML takes one name or a list.

@@ -9,6 +9,7 @@
 //     more than BusyNS. OverlapNS says how much of it is so.
 //   - Idle time stands with the work that ended it. Idle time before a device's first
 //     work and after its last is not in it.
+//   - Sums are integers, and traces may hold any times: ask Bounds before adding up.
 //   - A device is told by its ordinal and the process its rows stand under: those of
 //     two parts of a merged trace are two.
 package measure

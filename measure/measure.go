@@ -18,7 +18,8 @@ type Measures struct {
 	// OverlapNS is how much of DeviceNS other work of the same device ran as well.
 	OverlapNS int64 `json:"overlap_ns"`
 	// DelayNS is the time from the beginning of a call to that of the first work it
-	// started, Launches the number of calls for which that is known.
+	// started, Launches the number of calls for which that is known: it is not where
+	// the two are on clocks that are apart.
 	DelayNS  int64 `json:"launch_delay_ns"`
 	Launches int64 `json:"launches"`
 }
@@ -108,8 +109,8 @@ func Of(x *calltree.Tree) *Run {
 		if w == 0 {
 			continue
 		}
-		// Where clocks are apart work may seem to begin before its call.
-		if d := x.WorkAt(w-1).Start - x.At(calltree.Node(c)).Start; d >= 0 {
+		call, work := x.At(calltree.Node(c)).Start, x.WorkAt(w-1).Start
+		if d := work - call; !Apart(call, work) {
 			m.Works[w-1].DelayNS, m.Works[w-1].Launches = d, 1
 		}
 	}

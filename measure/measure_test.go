@@ -43,6 +43,10 @@ func TestMeasures(t *testing.T) {
 	if !slices.Equal(m.Works, want) {
 		t.Errorf("got  %+v\nwant %+v", m.Works, want)
 	}
+	// A call on a clock of another zone of time: no delay is known.
+	if m := read(call(0, 1), kernel(0, 7, 3601e6, 10, 1), call(5, 2), kernel(0, 7, 3600e6, 10, 2)); m.Whole.Launches != 1 || m.Whole.DelayNS != 3599_999_995_000 {
+		t.Errorf("%d launches took %d ns", m.Whole.Launches, m.Whole.DelayNS)
+	}
 	if m.Whole.BusyNS != 15_000+5000+1000+4000 || m.Whole.SpanNS != 90_000+4000 {
 		t.Errorf("busy %d, span %d", m.Whole.BusyNS, m.Whole.SpanNS)
 	}

@@ -12,7 +12,7 @@ import (
 
 // KeyMerge is the top-level key of the record of a merge: an array with an Info a
 // part, in their order.
-const KeyMerge = "flagosMerge"
+const KeyMerge = chrome.KeyMerge
 
 // Info says what a merged trace has of one part, and what it is called there.
 type Info struct {

@@ -1,6 +1,8 @@
 package pprofile
 
 import (
+	"slices"
+
 	"github.com/flagos-ai/flagos-trace/calltree"
 	"github.com/flagos-ai/flagos-trace/event"
 	"github.com/flagos-ai/flagos-trace/measure"
@@ -34,6 +36,8 @@ type Builder struct {
 	// By time: the earliest begin and the longest window of the traces, ns.
 	start, length int64
 	traces        int
+	works         bool // there is device work
+	bounds        measure.Bounds
 	comments      []string
 }
 
@@ -66,8 +70,11 @@ func New(hide ...calltree.Class) *Builder {
 }
 
 // Add adds the samples of a trace. The name is a label where the trace says no rank;
-// "" leaves it out.
-func (b *Builder) Add(t *timeline.Trace, name string) {
+// "" leaves it out. The error wraps measure.ErrBounds.
+func (b *Builder) Add(t *timeline.Trace, name string) error {
+	if err := b.bounds.Add(t); err != nil {
+		return err
+	}
 	b.traces++
 	if w := t.Window; w.End > w.Start {
 		if b.length == 0 || w.Start < b.start {
@@ -79,6 +86,27 @@ func (b *Builder) Add(t *timeline.Trace, name string) {
 	a := adder{Builder: b, t: t, x: x, of: b.paths.Add(x), ranks: ranks.OfRows(t), name: b.texts.ID(name), shapes: map[string]uint32{}}
 	a.work()
 	a.host()
+	return nil
+}
+
+// Main is the value to look at first: device time, or where there is no device work
+// CPU time.
+func (b *Builder) Main() string {
+	if b.works {
+		return Values[deviceTime]
+	}
+	return Values[cpuTime]
+}
+
+// Has reports whether a sample has a value, which is one of Values, that is not 0.
+func (b *Builder) Has(value string) bool {
+	i := slices.Index(Values, value)
+	for _, v := range b.samples {
+		if i >= 0 && v[i] != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // adder adds the samples of one trace.
@@ -98,6 +126,7 @@ func (a *adder) work() {
 	t, x := a.t, a.x
 	run := measure.Of(x)
 	for w := range x.Works() {
+		a.works = true
 		e := x.WorkAt(w)
 		context := x.Context(w)
 		k := sample{work: a.texts.ID(workName(x.WorkName(w))), step: a.step(x.Step(w))}
@@ -125,7 +154,8 @@ func (a *adder) work() {
 		v[launchDelay] += run.Works[w].DelayNS
 		v[idle] += run.Works[w].IdleNS
 		if e.Kind != timeline.Kernel {
-			v[copied] += a.bytes(e)
+			n, _ := measure.Bytes(t, e)
+			v[copied] += n
 		}
 	}
 }
@@ -168,13 +198,4 @@ func workName(s string) string {
 		return "(no name)"
 	}
 	return s
-}
-
-// bytes returns how many bytes a copy or a fill moved, 0 where that is not known.
-func (a *adder) bytes(e *timeline.Event) int64 {
-	d := a.t.Copies.At(e.Detail)
-	if a.t.Source != nil && d.Has&event.HasBytes == 0 {
-		return 0
-	}
-	return int64(d.Bytes)
 }

@@ -13,6 +13,9 @@
 //
 // # How names become functions
 //
+//   - What a terminal would obey (escape sequences, marks of direction) is written as
+//     Go's escapes: pprof prints names as they are.
+//   - Below 512 frames everything is one, "(deeper)".
 //   - A Python function is "dir/file.py:function", with its file and line, and
 //     without the address that Python prints of an object, which no two runs share.
 //   - A step is "ProfilerStep" whatever its number, which is a label.
@@ -27,7 +30,8 @@
 // # Traps
 //
 //   - Device time and host time are different axes of one stack: choose one with
-//     pprof's -sample_index. The default is device time.
+//     pprof's -sample_index. The default is device time, or host time where there is
+//     no device work.
 //   - Work that runs at the same time counts in full, so that device time may be more
 //     than the time that passed.
 //   - The launch delay belongs to the first work of a call, the device's idle time to

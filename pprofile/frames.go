@@ -9,6 +9,7 @@ import (
 
 	"github.com/flagos-ai/flagos-trace/calltree"
 	"github.com/flagos-ai/flagos-trace/correlate"
+	"github.com/flagos-ai/flagos-trace/internal/plain"
 )
 
 // Where functions live, as pprof's mappings. The first one names the profile.
@@ -33,7 +34,7 @@ func label(c calltree.Class, name string) string {
 	if name = calltree.Label(c, name); name == "" {
 		return "(no name)" // pprof takes a function without a name for an unknown address
 	}
-	return name
+	return plain.Text(name, false)
 }
 
 // function makes pprof's function of a span of a host thread.
@@ -58,6 +59,7 @@ func workFunction(name string) *profile.Function {
 	if name == "" {
 		return &profile.Function{Name: "(no name)"}
 	}
+	name = plain.Text(name, false)
 	f := &profile.Function{Name: name}
 	if strings.HasPrefix(name, "_Z") {
 		if full := correlate.Demangle(name); full != name {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flagos-ai/flagos-trace/calltree"
 	"github.com/flagos-ai/flagos-trace/chrome"
+	"github.com/flagos-ai/flagos-trace/internal/plain"
 )
 
 // step returns the number of a step, and one more, 0 where there is none.
@@ -47,6 +48,9 @@ func (a *adder) shape(op calltree.Node) uint32 {
 	args := a.t.RawArgs(a.x.Event(op))
 	dims := chrome.Lookup(args, "Input Dims")
 	if dims == nil {
+		dims = chrome.Lookup(args, "Input dims") // as early versions of Kineto have it
+	}
+	if dims == nil {
 		return 0
 	}
 	id, ok := a.shapes[string(dims)]
@@ -69,7 +73,7 @@ func (b *Builder) label(s *profile.Sample, k *sample) {
 	}
 	text := func(key string, id uint32) {
 		if id != 0 {
-			s.Label[key] = []string{b.texts.At(id)}
+			s.Label[key] = []string{plain.Text(b.texts.At(id), false)}
 		}
 	}
 	number("device", int64(k.device))

@@ -12,6 +12,10 @@ import (
 // ErrEmpty: the traces hold nothing that a sample could be made of.
 var ErrEmpty = errors.New("neither device work nor spans of host threads are in the trace")
 
+// firstTime is the beginning of the year 2000, ns since the Unix epoch: a trace that
+// begins before that counts from another zero, and says nothing of when it was made.
+const firstTime = 946684800 * 1e9
+
 // Comment adds a line that pprof prints with -comments.
 func (b *Builder) Comment(text string) { b.comments = append(b.comments, text) }
 
@@ -21,10 +25,13 @@ func (b *Builder) Profile() (*profile.Profile, error) {
 		return nil, ErrEmpty
 	}
 	p := &profile.Profile{
-		DefaultSampleType: Values[deviceTime],
+		DefaultSampleType: b.Main(),
 		TimeNanos:         b.start,
 		DurationNanos:     b.length,
 		Comments:          b.comments,
+	}
+	if b.start < firstTime {
+		p.TimeNanos = 0
 	}
 	for i, name := range Values {
 		p.SampleType = append(p.SampleType, &profile.ValueType{Type: name, Unit: units[i]})

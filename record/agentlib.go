@@ -45,8 +45,8 @@ func findAgent(named, exe string) (string, error) {
 		}
 		return path, nil
 	}
-	return "", fmt.Errorf("%w; looked for:\n  %s\nand %s is not set. Build it with `make build`, or set %s to its path",
-		ErrNoAgent, strings.Join(looked, "\n  "), envAgent, envAgent)
+	return "", fmt.Errorf("%w; looked for %s, and %s is not set. Build it with `make build`, or set %s to its path",
+		ErrNoAgent, strings.Join(looked, ", "), envAgent, envAgent)
 }
 
 // checkAgent reports what would make the driver ignore the library in silence, or

@@ -2,7 +2,6 @@ package record
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/flagos-ai/flagos-trace/correlate"
 	"github.com/flagos-ai/flagos-trace/event"
@@ -15,7 +14,7 @@ import (
 func (c *spoolCollector) ownThreads() map[int64]bool {
 	own := map[int64]bool{}
 	for tid, name := range c.threads {
-		if strings.HasPrefix(name, spool.OwnThreadPrefix) {
+		if spool.IsOwnThread(name) {
 			own[tid] = true
 		}
 	}

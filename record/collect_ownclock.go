@@ -9,10 +9,12 @@ import (
 )
 
 // A clock that counts nanoseconds is off by less than maxDrift, and worth a word from
-// driftWord on, in parts of the time.
+// driftWord on, in parts of the time, if that is more than readings of a busy machine are
+// off by, readingNoise ns.
 const (
-	maxDrift  = 1e-3
-	driftWord = 1e-6
+	maxDrift     = 1e-3
+	driftWord    = 1e-6
+	readingNoise = 1e5
 )
 
 // chooseOwn maps the clock of a library that has its own: over the whole time by its
@@ -32,10 +34,11 @@ func (c *clockSamples) chooseOwn(about timeline.Clock) (correlate.Clock, timelin
 	}
 	about.Source, about.NSPerTick = timeline.ClockTicks, lines[0].slope
 	note := ""
-	if drift := lines[0].slope - 1; math.Abs(drift) < maxDrift && between(run[0], run[len(run)-1]) >= shortRun {
+	length := between(run[0], run[len(run)-1])
+	if drift := lines[0].slope - 1; math.Abs(drift) < maxDrift && length >= shortRun {
 		ppm := -drift * 1e6
 		about.DriftPPM = &ppm
-		if math.Abs(drift) >= driftWord {
+		if math.Abs(drift) >= driftWord && math.Abs(drift)*length >= readingNoise {
 			note = fmt.Sprintf("the library's clock ran %.1f parts in a million fast against the system's; that was taken out by readings at the beginning and the end", ppm)
 			if ppm < 0 {
 				note = fmt.Sprintf("the library's clock ran %.1f parts in a million slow against the system's; that was taken out by readings at the beginning and the end", -ppm)

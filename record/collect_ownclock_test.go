@@ -29,6 +29,7 @@ func TestOwnClock(t *testing.T) {
 		{"exact", []spool.Clock{sample(0, 0), sample(20*second, 0)}, timeline.ClockTicks, 0, "", start + 10*second, 10 * second},
 		{"fast", []spool.Clock{sample(0, 100), sample(second, 100), sample(20*second, 100)}, timeline.ClockTicks, 100, "100.0 parts in a million fast", start + 10*second + second/1000, 10 * second},
 		{"slow", []spool.Clock{sample(0, -100), sample(20*second, -100)}, timeline.ClockTicks, -100, "100.0 parts in a million slow", start + 10*second - second/1000, 10 * second},
+		{"no further than readings are", []spool.Clock{sample(0, 10), sample(2*second, 10)}, timeline.ClockTicks, 10, "", start + 10*second + second/10000, 10 * second},
 		{"read once", []spool.Clock{sample(0, 0)}, timeline.ClockUnknown, 0, "read too seldom", start, 0},
 		{"never read", []spool.Clock{{Realtime: start}}, timeline.ClockUnknown, 0, "read too seldom", start, 0},
 	} {

@@ -198,14 +198,16 @@ func TestCollectDetails(t *testing.T) {
 		_ = w.Thread(spool.Thread{TID: 4242, Name: "first"})
 		_ = w.Thread(spool.Thread{TID: 4242, Name: "python"})
 		_ = w.Thread(spool.Thread{TID: 4300, Name: spool.OwnThreadPrefix + "flush"})
+		_ = w.Thread(spool.Thread{TID: 4301, Name: spool.OwnThreadPrefix + "train"}) // the program's
 		healthy(w, spool.Buffer{Data: slices.Concat(
 			launches(2, uint64(spoolStart)+ms, 1, 1),
-			callRecord(uint64(spoolStart)+3*ms, uint64(spoolStart)+4*ms, 9, 4300))})
+			callRecord(uint64(spoolStart)+3*ms, uint64(spoolStart)+4*ms, 9, 4300),
+			callRecord(uint64(spoolStart)+3*ms, uint64(spoolStart)+4*ms, 10, 4301))})
 	})
 	code := 3
 	got := collect(t, path, CollectOptions{ExitCode: &code})
 	rec := got.Completeness
-	if rec.Dropped[timeline.DropOwnCalls] != 1 || rec.Written["runtime"] != 2 || *rec.ExitCode != 3 || rec.Verdict != timeline.Complete {
+	if rec.Dropped[timeline.DropOwnCalls] != 1 || rec.Written["runtime"] != 3 || *rec.ExitCode != 3 || rec.Verdict != timeline.Complete {
 		t.Errorf("%+v", rec)
 	}
 	if got.Process != (timeline.Process{PID: 4242, Name: "python", Host: "testhost"}) {

@@ -93,7 +93,7 @@ func (f *finisher) finish() error {
 	err := f.report(failed)
 	if err != nil && len(f.sizes) > 0 {
 		f.result.SpoolDir = f.dir
-		return fmt.Errorf("%w\n%s", err, kept(f.dir, o.Output))
+		return errors.Join(err, errors.New(kept(f.dir, o.Output)))
 	}
 	keep := o.KeepSpool || f.running || f.unread || lookup(o.Env, envDebug) == "debug"
 	if keep && len(f.sizes) > 0 {

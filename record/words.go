@@ -20,7 +20,7 @@ var reasons = map[string]string{
 	tracer.DropNegative:        "records that end before they start",
 	tracer.DropTooLong:         "records longer than an hour",
 	tracer.DropNoName:          "kernels whose name could not be read",
-	tracer.DropLayout:          "records whose size does not fit the library's version",
+	tracer.DropLayout:          "records that are not laid out as those of the library's version",
 	tracer.DropForeignExternal: "external ids of another tool",
 	tracer.DropNoCallbackName:  "API calls whose name is not known",
 	timeline.DropOtherClock:    "records in a clock that nothing ties to the wall clock",

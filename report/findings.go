@@ -22,6 +22,12 @@ func findings(paths []string, rules *chrome.Rules) (raw json.RawMessage, not []s
 				not = append(not, fmt.Sprintf("%s: %v", name, err))
 				return nil
 			}
+			for i := range r.Findings {
+				f := &r.Findings[i]
+				for _, text := range []*string{&f.Name, &f.Category, &f.PID, &f.TID} {
+					*text = shorten(*text)
+				}
+			}
 			docs = append(docs, validate.Document{File: name, Report: r})
 			return nil
 		})

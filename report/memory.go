@@ -38,26 +38,26 @@ func memory(t *timeline.Trace) []MemoryChart {
 		if !bytes.Contains(args, allocatedKey) {
 			continue
 		}
-		allocated, ok := chrome.Lookup(args, "Total Allocated").Int()
-		if !ok || allocated < 0 {
+		p, k := memoryPoint{at: e.Start, allocated: -1}, memoryKey{-1, -1}
+		for m := chrome.WalkMembers(args); m.Next(); {
+			to := p.member(&k, m.Key)
+			if to == nil {
+				continue
+			}
+			if v, ok := m.Value.Int(); ok {
+				*to = v
+			}
+		}
+		if p.allocated < 0 {
 			continue
-		}
-		p := memoryPoint{at: e.Start, allocated: allocated}
-		k := memoryKey{-1, -1}
-		if v, ok := chrome.Lookup(args, "Device Type").Int(); ok {
-			k.deviceType = v
-		}
-		if v, ok := chrome.Lookup(args, "Device Id").Int(); ok {
-			k.device = v
 		}
 		s := series[k]
 		if s == nil {
 			s = &memorySeries{}
 			series[k] = s
 		}
-		if v, ok := chrome.Lookup(args, "Total Reserved").Int(); ok && v >= 0 {
-			p.reserved, s.hasReserved = v, s.hasReserved || v > 0
-		}
+		p.reserved = max(p.reserved, 0)
+		s.hasReserved = s.hasReserved || p.reserved > 0
 		s.points = append(s.points, p)
 	}
 	var keys []memoryKey
@@ -74,6 +74,21 @@ func memory(t *timeline.Trace) []MemoryChart {
 		out = append(out, c)
 	}
 	return out
+}
+
+// member is where the value of a key of an event's arguments goes; nil: nowhere.
+func (p *memoryPoint) member(k *memoryKey, key []byte) *int64 {
+	switch string(key) {
+	case "Total Allocated":
+		return &p.allocated
+	case "Total Reserved":
+		return &p.reserved
+	case "Device Type":
+		return &k.deviceType
+	case "Device Id":
+		return &k.device
+	}
+	return nil
 }
 
 func (k memoryKey) label() string {

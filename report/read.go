@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 
 	"github.com/flagos-ai/flagos-trace/compare"
 	"github.com/flagos-ai/flagos-trace/summary"
@@ -16,8 +17,10 @@ func (c *collector) trace(r *summary.Reading) *reduced {
 	out.flames.names = &out.names
 	v := &view{t: t, x: x, m: r.Run, kinds: kindsOf(x, c.o.Rules), names: &out.names, ids: map[uint32]int32{}}
 	w := out.view
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { w.Memory = memory(t) })
 	w.Rows, w.HiddenThreads = v.rows()
-	w.Memory = memory(t)
 	b := newBins(t.Window.Start, t.Window.End, max(60, min(maxBins, maxAllBins/max(1, c.traces*len(v.m.Devices)))))
 	figures := newOccupancies(v)
 	for i := range v.m.Devices {

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -68,15 +69,14 @@ func (v *view) threads() []Row {
 	var out []Row
 	for row, nodes := range x.Threads() {
 		r := Row{Kind: RowHost, Label: rowLabel(&v.t.Rows[row]), Device: -1}
-		for n := nodes[0]; n < nodes[1]; {
-			c := x.Class(n)
-			if c != calltree.Operator && c != calltree.Call {
-				n++
-				continue
-			}
+		count := 0
+		for range v.outermost(nodes) {
+			count++
+		}
+		r.pieces = make([]piece, 0, count)
+		for n := range v.outermost(nodes) {
 			e := x.At(n)
-			r.put(one(e.Start, e.End, v.name(e.Name), uint8(c)))
-			n = x.End(n)
+			r.put(one(e.Start, e.End, v.name(e.Name), uint8(x.Class(n))))
 		}
 		if len(r.pieces) > 0 {
 			inOrder(r.pieces)
@@ -85,6 +85,22 @@ func (v *view) threads() []Row {
 	}
 	slices.SortStableFunc(out, func(a, b Row) int { return cmp.Compare(b.Spans, a.Spans) })
 	return out
+}
+
+// outermost yields the operators and calls of a thread that are in no other.
+func (v *view) outermost(nodes [2]calltree.Node) iter.Seq[calltree.Node] {
+	return func(yield func(calltree.Node) bool) {
+		for n := nodes[0]; n < nodes[1]; {
+			if c := v.x.Class(n); c != calltree.Operator && c != calltree.Call {
+				n++
+				continue
+			}
+			if !yield(n) {
+				return
+			}
+			n = v.x.End(n)
+		}
+	}
 }
 
 func rowLabel(r *timeline.Row) string {

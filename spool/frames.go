@@ -1,6 +1,10 @@
 package spool
 
-import "github.com/flagos-ai/flagos-trace/tracer"
+import (
+	"strings"
+
+	"github.com/flagos-ai/flagos-trace/tracer"
+)
 
 // Type is the type of a frame. Readers skip types they do not know.
 type Type uint32
@@ -102,11 +106,18 @@ type Clock struct {
 	Vendor       uint64 // the tracer's clock
 }
 
-// OwnThreadPrefix begins the names of the agent's own threads.
+// OwnThreadPrefix begins the names of the agent's own threads; IsOwnThread knows them.
 const OwnThreadPrefix = "flagos-"
 
-// Thread names a host thread. The agent's own are flagos-flush and flagos-write:
-// API calls recorded on them are not the program's.
+// IsOwnThread reports whether a thread of this name is the agent's. The prefix alone does
+// not tell: a program may be called flagos-train.
+func IsOwnThread(name string) bool {
+	rest, ok := strings.CutPrefix(name, OwnThreadPrefix)
+	return ok && (rest == "flush" || rest == "write" || rest == "ctl")
+}
+
+// Thread names a host thread. API calls recorded on the agent's own are not the
+// program's.
 type Thread struct {
 	TID  int    `json:"tid"`
 	Name string `json:"name"`

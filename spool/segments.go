@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -174,9 +175,8 @@ func (m *memory) add(t Type, payload []byte) {
 	case TypeCallbackName:
 		m.callbacks[[8]byte(payload)] = slices.Clone(payload)
 	case TypeThread:
-		if th, err := f.Thread(); err == nil {
-			m.threads[strconv.Itoa(th.TID)] = slices.Clone(payload)
-		}
+		tid, _, _ := bytes.Cut(payload, []byte{','}) // its id comes first, see Thread.encode
+		m.threads[string(tid)] = slices.Clone(payload)
 	case TypeDevices, TypeBinding, TypeRequested:
 		m.single[t] = slices.Clone(payload)
 	case TypeDiagnosis, TypeLoss:

@@ -2,7 +2,6 @@ package spool
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -42,10 +41,7 @@ type Writer struct {
 // Create makes a new spool at path, which must not exist (the error then
 // satisfies errors.Is(err, fs.ErrExist)), and writes its header.
 func Create(path string, h Header) (*Writer, error) {
-	payload, err := json.Marshal(h)
-	if err != nil {
-		return nil, fmt.Errorf("spool %s: header: %w", path, err)
-	}
+	payload := h.encode()
 	fd, err := guest.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("spool %s: %w", path, err)
@@ -176,14 +172,6 @@ func (w *Writer) frame(t Type, parts ...[]byte) error {
 	return nil
 }
 
-func (w *Writer) json(t Type, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("spool %s: frame of type %d: %w", w.path, t, err)
-	}
-	return w.frame(t, b)
-}
-
 // Buffer appends an activity buffer. Data is written as it stands.
 func (w *Writer) Buffer(b Buffer) error {
 	var h [bufferHead]byte
@@ -258,28 +246,30 @@ func (w *Writer) Clock(c Clock) error {
 func (w *Writer) Diagnosis(text string) error { return w.frame(TypeDiagnosis, []byte(text)) }
 
 // Loss appends that something is known to be missing.
-func (w *Writer) Loss(l Loss) error { return w.json(TypeLoss, l) }
+func (w *Writer) Loss(l Loss) error { return w.frame(TypeLoss, l.encode()) }
 
 // Devices appends the attributes of the devices the process sees.
-func (w *Writer) Devices(d []tracer.Device) error { return w.json(TypeDevices, d) }
+func (w *Writer) Devices(d []tracer.Device) error { return w.frame(TypeDevices, encodeDevices(d)) }
 
 // Binding appends what is known of the binding once the driver is initialised.
-func (w *Writer) Binding(b tracer.BindingInfo) error { return w.json(TypeBinding, b) }
+func (w *Writer) Binding(b tracer.BindingInfo) error { return w.frame(TypeBinding, encodeBinding(&b)) }
 
 // Requested appends the activity kinds enabled, by name.
-func (w *Writer) Requested(kinds []string) error { return w.json(TypeRequested, kinds) }
+func (w *Writer) Requested(kinds []string) error {
+	return w.frame(TypeRequested, appendStrings(nil, kinds))
+}
 
 // Session appends a session of the program's own profiler.
-func (w *Writer) Session(s Session) error { return w.json(TypeSession, s) }
+func (w *Writer) Session(s Session) error { return w.frame(TypeSession, s.encode()) }
 
 // Thread appends the name of a host thread.
-func (w *Writer) Thread(t Thread) error { return w.json(TypeThread, t) }
+func (w *Writer) Thread(t Thread) error { return w.frame(TypeThread, t.encode()) }
 
 // Counters appends totals; the last ones count.
-func (w *Writer) Counters(c Counters) error { return w.json(TypeCounters, c) }
+func (w *Writer) Counters(c Counters) error { return w.frame(TypeCounters, c.encode()) }
 
 // Window appends the opening or closing of a recording window.
-func (w *Writer) Window(win Window) error { return w.json(TypeWindow, win) }
+func (w *Writer) Window(win Window) error { return w.frame(TypeWindow, win.encode()) }
 
 // End appends the last frame of an orderly end.
-func (w *Writer) End(e End) error { return w.json(TypeEnd, e) }
+func (w *Writer) End(e End) error { return w.frame(TypeEnd, e.encode()) }

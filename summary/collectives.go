@@ -2,8 +2,10 @@ package summary
 
 import (
 	"cmp"
+	"math"
 	"strings"
 
+	"github.com/flagos-ai/flagos-trace/measure"
 	"github.com/flagos-ai/flagos-trace/ranks"
 )
 
@@ -51,7 +53,7 @@ func (t *tables) collectiveRows() []Collective {
 		}
 		size, known := elementBytes[strings.ToLower(k.dtype)]
 		elements := max(k.in, k.out)
-		if !known || elements <= 0 {
+		if !known || elements <= 0 || elements > measure.MaxBytes/size {
 			continue
 		}
 		bytes := elements * size
@@ -63,9 +65,9 @@ func (t *tables) collectiveRows() []Collective {
 		if ns <= 0 {
 			continue
 		}
-		r.AlgorithmBandwidth = rate(bytes*r.Count, ns)
+		r.AlgorithmBandwidth = rate(float64(bytes)*float64(r.Count), ns)
 		if f, ok := busFactor(k.name, k.ranks); ok {
-			v := float64(int64(*r.AlgorithmBandwidth * f))
+			v := math.Trunc(*r.AlgorithmBandwidth * f)
 			r.BusBandwidth = &v
 		}
 	}

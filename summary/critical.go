@@ -49,14 +49,15 @@ func active(c calltree.Class) bool { return c == calltree.Operator || c == callt
 // walker goes back in time.
 type walker struct {
 	*part
-	before  []calltree.Work   // by work, the one before it on its stream
-	devices [][]ending        // ends of work by device, in order
-	device  []int             // by work
-	waits   [][]calltree.Node // by row: calls that waited for the device, in order
-	tops    [][]calltree.Node // by row: operators and calls that are in no other
-	host    [][]interval      // by row: parts of the path, the last first
+	before  []calltree.Work // by work, the one before it on its stream
+	devices [][]ending      // ends of work by device, in order
+	device  []int           // by work
+	waits   []track         // by row: calls that waited for the device
+	tops    []track         // by row: operators and calls that are in no other
+	host    [][]interval    // by row: parts of the path, the last first
 	entries map[pathKey]*PathEntry
-	from    int64 // where it ends
+	hosts   []*PathEntry // by name: those of host threads, which are most often asked for
+	from    int64        // where it ends
 }
 
 type pathKey struct {
@@ -107,7 +108,8 @@ func (v *walker) prepare() {
 		v.devices = append(v.devices, ends)
 	}
 	rows := len(v.t.Rows)
-	v.waits, v.tops, v.host = make([][]calltree.Node, rows), make([][]calltree.Node, rows), make([][]interval, rows)
+	v.waits, v.tops, v.host = make([]track, rows), make([]track, rows), make([][]interval, rows)
+	v.hosts = make([]*PathEntry, v.t.Strings.Len())
 	copies := map[calltree.Node]bool{} // calls whose copy was done when they returned
 	for w := range x.Works() {
 		if c := x.Call(w); c != calltree.None && v.works[w].kind == copying && x.WorkAt(w).End <= x.At(c).End {
@@ -119,7 +121,7 @@ func (v *walker) prepare() {
 		until := nodes[0]
 		for n := nodes[0]; n < nodes[1]; n++ {
 			if n >= until && active(x.Class(n)) {
-				v.tops[r] = append(v.tops[r], n)
+				v.tops[r].nodes = append(v.tops[r].nodes, n)
 				until = x.End(n)
 			}
 			if x.Class(n) != calltree.Call {
@@ -132,14 +134,23 @@ func (v *walker) prepare() {
 				names[id] = is
 			}
 			if is || copies[n] {
-				v.waits[r] = append(v.waits[r], n)
+				v.waits[r].nodes = append(v.waits[r].nodes, n)
 			}
 		}
 	}
 }
 
 func (v *walker) add(kind string, name uint32, ns int64) {
-	e := row(v.entries, pathKey{kind, name})
+	var e *PathEntry
+	if kind == PathHost {
+		e = v.hosts[name]
+	}
+	if e == nil {
+		e = row(v.entries, pathKey{kind, name})
+	}
+	if kind == PathHost {
+		v.hosts[name] = e
+	}
 	e.NS += ns
 	e.Count++
 }
@@ -190,8 +201,8 @@ func (v *walker) last() (calltree.Work, uint32) {
 			work, end = e.work, e.at
 		}
 	}
-	for r, nodes := range v.tops {
-		for _, n := range nodes {
+	for r := range v.tops {
+		for _, n := range v.tops[r].nodes {
 			if e := v.x.At(n).End; e > end {
 				work, on, end = calltree.NoWork, uint32(r), e
 			}
@@ -206,7 +217,7 @@ func (v *walker) lastTime(work calltree.Work, on uint32) int64 {
 	}
 	end := v.from
 	if on != noRow {
-		for _, n := range v.tops[on] {
+		for _, n := range v.tops[on].nodes {
 			end = max(end, v.x.At(n).End)
 		}
 	}
@@ -216,6 +227,10 @@ func (v *walker) lastTime(work calltree.Work, on uint32) int64 {
 // take puts the time of a host row onto the path.
 func (v *walker) take(on uint32, from, to int64) {
 	if from = max(from, v.from); from < to {
+		if v.host[on] == nil {
+			// Mostly one for each of these: growing it would cost more than walking.
+			v.host[on] = make([]interval, 0, len(v.tops[on].nodes)+len(v.waits[on].nodes)+1)
+		}
 		v.host[on] = append(v.host[on], interval{from, to})
 	}
 }

@@ -4,7 +4,32 @@ import (
 	"sort"
 
 	"github.com/flagos-ai/flagos-trace/calltree"
+	"github.com/flagos-ai/flagos-trace/measure"
 )
+
+// track is nodes of a row in order, and how far the way has gone back on them.
+type track struct {
+	nodes []calltree.Node
+	asked bool
+	now   int64 // the last moment that was asked for
+	next  int   // behind the last node that begins before it
+}
+
+// before returns the last node that begins before a moment, None where none does. It is
+// quick where moments are asked for from the last to the first.
+func (k *track) before(x *calltree.Tree, now int64) calltree.Node {
+	if !k.asked || now > k.now {
+		k.next = len(k.nodes)
+	}
+	k.asked, k.now = true, now
+	for k.next > 0 && x.At(k.nodes[k.next-1]).Start >= now {
+		k.next--
+	}
+	if k.next == 0 {
+		return calltree.None
+	}
+	return k.nodes[k.next-1]
+}
 
 // leave goes from the beginning of work to what it waited for.
 func (v *walker) leave(w calltree.Work, now int64) (calltree.Work, uint32, int64) {
@@ -16,6 +41,9 @@ func (v *walker) leave(w calltree.Work, now int64) (calltree.Work, uint32, int64
 		stream = min(x.WorkAt(b).End, now)
 	}
 	c := x.Call(w)
+	if c != calltree.None && measure.Apart(x.At(c).Start, x.WorkAt(w).Start) {
+		c = calltree.None
+	}
 	if c != calltree.None && x.At(c).Start <= now {
 		call = x.At(c).Start
 	}
@@ -56,9 +84,8 @@ func (v *walker) gap(kind string, name uint32, ns int64) {
 // recorded, and from there to another row.
 func (v *walker) back(on uint32, now int64) (calltree.Work, uint32, int64) {
 	x := v.x
-	waits, tops := v.waits[on], v.tops[on]
-	i := sort.Search(len(tops), func(i int) bool { return x.At(tops[i]).Start >= now }) - 1
-	if i < 0 || x.At(tops[i]).End < now {
+	top := v.tops[on].before(x, now)
+	if top == calltree.None || x.At(top).End < now {
 		r, to := v.elsewhere(on, now)
 		if r != noRow && to < now {
 			to = max(to, v.from)
@@ -66,13 +93,13 @@ func (v *walker) back(on uint32, now int64) (calltree.Work, uint32, int64) {
 		}
 		return calltree.NoWork, r, to
 	}
-	start := max(x.At(tops[i]).Start, v.from)
-	k := sort.Search(len(waits), func(i int) bool { return x.At(waits[i]).Start >= now }) - 1
-	if k < 0 || x.At(waits[k]).End <= start && x.At(waits[k]).Start < start {
+	start := max(x.At(top).Start, v.from)
+	wait := v.waits[on].before(x, now)
+	if wait == calltree.None || x.At(wait).End <= start && x.At(wait).Start < start {
 		v.take(on, start, now)
 		return calltree.NoWork, on, start
 	}
-	e := x.At(waits[k])
+	e := x.At(wait)
 	if e.End < now {
 		v.take(on, e.End, now)
 		return calltree.NoWork, on, max(e.End, v.from)
@@ -109,15 +136,15 @@ func (v *walker) elsewhere(on uint32, now int64) (uint32, int64) {
 func (v *walker) latest(now int64, of func(row int) bool) (uint32, int64) {
 	x := v.x
 	best, reach, start := noRow, now, int64(0)
-	for r, tops := range v.tops {
-		if len(tops) == 0 || !of(r) {
+	for r := range v.tops {
+		if len(v.tops[r].nodes) == 0 || !of(r) {
 			continue
 		}
-		i := sort.Search(len(tops), func(i int) bool { return x.At(tops[i]).Start >= now }) - 1
-		if i < 0 {
+		top := v.tops[r].before(x, now)
+		if top == calltree.None {
 			continue
 		}
-		e := x.At(tops[i])
+		e := x.At(top)
 		if to := min(e.End, now); best == noRow || to > reach || to == reach && e.Start > start {
 			best, reach, start = uint32(r), to, e.Start
 		}

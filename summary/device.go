@@ -143,7 +143,7 @@ func (s *sweep) idle(from, to int64, before, next calltree.Work) {
 	case before == calltree.NoWork:
 		s.out.Idle.StartNS += to - from
 		return
-	case call == calltree.None || s.p.x.At(call).Start > to:
+	case call == calltree.None || measure.Apart(s.p.x.At(call).Start, to):
 		i.UnknownNS = to - from
 	case s.p.x.At(call).Start > from:
 		begun := s.p.x.At(call).Start

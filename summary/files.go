@@ -9,8 +9,10 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/flagos-ai/flagos-trace/calltree"
 	"github.com/flagos-ai/flagos-trace/chrome"
 	"github.com/flagos-ai/flagos-trace/cut"
+	"github.com/flagos-ai/flagos-trace/measure"
 	"github.com/flagos-ai/flagos-trace/merge"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
@@ -21,7 +23,8 @@ var ErrNothing = errors.New("summary: nothing is left")
 // Files sums up the traces in the files: documents, compressed or not, archives of
 // them, merged traces; "-" is standard input. As many files are read at a time as there
 // are processors, and each trace is let go of when it was reduced. Errors are those of
-// chrome.ReadEach, which name the file, wrap those of package cut, or ErrNothing.
+// chrome.ReadEach, which name the file, wrap those of package cut, measure.ErrBounds, or
+// ErrNothing.
 func Files(paths []string, o Options) (*Summary, error) {
 	parts := make([][]*part, len(paths))
 	errs := make([]error, len(paths))
@@ -30,10 +33,15 @@ func Files(paths []string, o Options) (*Summary, error) {
 	next := make(chan int)
 	var group sync.WaitGroup
 	var lock sync.Mutex
+	var bounds measure.Bounds
 	for range workers {
 		group.Go(func() {
 			for i := range next {
-				r := reader{o: &o, workers: 1, file: i}
+				r := reader{o: &o, workers: 1, file: i, bound: func(t *timeline.Trace) error {
+					lock.Lock()
+					defer lock.Unlock()
+					return bounds.Add(t)
+				}}
 				if len(paths) == 1 {
 					r.workers = 0
 				}
@@ -66,14 +74,8 @@ func Files(paths []string, o Options) (*Summary, error) {
 type reader struct {
 	o       *Options
 	workers int
-	file    int // index in the paths
-	kept    []keptArgs
-}
-
-// keptArgs are arguments that are needed though arguments are not kept.
-type keptArgs struct {
-	event uint32
-	args  []byte
+	file    int                         // index in the paths
+	bound   func(*timeline.Trace) error // may refuse a trace
 }
 
 var collectiveKey = []byte("Collective name")
@@ -82,31 +84,11 @@ func (r *reader) read(path string, each func(*part)) error {
 	o := chrome.ReadOptions{Rules: r.o.Rules, Workers: r.workers, MaxFindings: 1}
 	if !r.o.ByShape {
 		o.DropArgs = true
-		o.Visit = func(_ *timeline.Trace, event uint32, args []byte) {
-			if bytes.Contains(args, collectiveKey) || r.o.Keep != nil && r.o.Keep(args) {
-				r.kept = append(r.kept, keptArgs{event, bytes.Clone(args)})
-			}
+		o.Keep = func(args []byte) bool {
+			return bytes.Contains(args, collectiveKey) || r.o.Keep != nil && r.o.Keep(args)
 		}
 	}
-	return chrome.ReadEach(path, o, func(d *chrome.Document) error {
-		r.restore(d.Trace)
-		return r.document(d, each)
-	})
-}
-
-// restore puts back the arguments of collectives, and those that were asked for.
-func (r *reader) restore(t *timeline.Trace) {
-	for _, k := range r.kept {
-		if int(k.event) >= t.Events.Len() {
-			continue
-		}
-		i := t.Args.Add(k.args)
-		t.Source.Events.At(k.event).Args = i
-		if e := t.Events.At(k.event); e.Kind == timeline.Kernel && bytes.Contains(k.args, collectiveKey) {
-			t.Kernels.At(e.Detail).Collective = i
-		}
-	}
-	r.kept = r.kept[:0]
+	return chrome.ReadEach(path, o, func(d *chrome.Document) error { return r.document(d, each) })
 }
 
 // document reduces a trace, or each part of a merged one.
@@ -149,11 +131,16 @@ func (r *reader) trace(d *chrome.Document, t *timeline.Trace, name string, each 
 		}
 		t = part
 	}
-	p := newPart(d, t, name, r.o)
-	if r.o.Look != nil {
-		r.o.Look(Reading{File: r.file, Name: p.trace.Name, Document: d, Tree: p.x, Run: p.m})
+	if r.bound != nil {
+		if err := r.bound(t); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 	}
-	each(p)
+	each(newPart(d, t, name, r.o, func(x *calltree.Tree, m *measure.Run) {
+		if r.o.Look != nil {
+			r.o.Look(Reading{File: r.file, Name: name, Document: d, Tree: x, Run: m})
+		}
+	}))
 	return nil
 }
 

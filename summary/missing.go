@@ -32,7 +32,14 @@ func (p *part) missing() {
 	if !has[calltree.Operator] {
 		say("operators: device work is told by kernel only (torch.profiler records them with ProfilerActivity.CPU)")
 	}
-	if work && p.trace.Launches == nil {
+	called := false
+	for w := range x.Works() {
+		called = called || x.Call(w) != calltree.None
+	}
+	switch {
+	case work && p.trace.Launches == nil && called:
+		say("a clock that calls and device work share: work begins before its call, or more than an hour behind it, so that launch delay, queue depth, and what devices waited for cannot be told")
+	case work && p.trace.Launches == nil:
 		say("API calls that started device work: launch delay, queue depth, and what devices waited for")
 	}
 	if !has[calltree.Step] {

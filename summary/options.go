@@ -30,7 +30,7 @@ type Options struct {
 	Gaps int
 	// Look, if it is set, is shown each trace while it is there, for those that make
 	// more of it than a summary. It is called for the traces of a file one after the
-	// other, and for those of several files at once.
+	// other, and for those of several files at once, while their summaries are made.
 	Look func(Reading)
 	// Keep says which arguments Look needs; nil: none. Raw arguments are not kept else.
 	Keep func(args []byte) bool

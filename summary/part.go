@@ -3,6 +3,7 @@ package summary
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/flagos-ai/flagos-trace/calltree"
 	"github.com/flagos-ai/flagos-trace/chrome"
@@ -49,18 +50,25 @@ const (
 	copying
 )
 
-func newPart(d *chrome.Document, t *timeline.Trace, name string, o *Options) *part {
+// newPart reduces a trace, what it says of its parts at the same time; look is called
+// meanwhile.
+func newPart(d *chrome.Document, t *timeline.Trace, name string, o *Options, look func(*calltree.Tree, *measure.Run)) *part {
 	p := &part{o: o, rules: o.Rules, t: t, x: calltree.New(t)}
 	if p.rules == nil {
 		p.rules = chrome.DefaultRules()
 	}
 	p.m = measure.Of(p.x)
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { look(p.x, p.m) })
 	p.classify()
 	p.selectNodes()
 	rankList := ranks.Collect(t, name)
 	p.rank = rankList[0]
 	p.describe(d, name)
 	p.tables = newTables()
+	var path sync.WaitGroup
+	path.Go(p.criticalPath) // which takes as long as the rest
 	p.devices()
 	p.launches()
 	p.operators()
@@ -69,9 +77,9 @@ func newPart(d *chrome.Document, t *timeline.Trace, name string, o *Options) *pa
 	p.steps()
 	p.calls()
 	p.collectives()
-	p.criticalPath()
 	p.occupancy()
 	p.missing()
+	path.Wait()
 	return p
 }
 

@@ -1,6 +1,8 @@
 package summary
 
 import (
+	"cmp"
+
 	"github.com/flagos-ai/flagos-trace/calltree"
 )
 
@@ -21,14 +23,14 @@ func (p *part) scopes() {
 				continue
 			}
 			any = true
-			r := scope(s.rows, x.Name(n))
+			r := scope(s.rows, p.scopeName(n))
 			r.Calls++
 			if !p.inNamesake(n, s.class) {
 				r.CPUTotalNS += x.At(n).Duration()
 			}
 		}
 		any = any || p.nodes != nil
-		var seen []uint32
+		seen := map[uint32]calltree.Work{} // by name: the last work that was counted
 		for w := range x.Works() {
 			if !p.works[w].selected || !any {
 				continue
@@ -36,14 +38,14 @@ func (p *part) scopes() {
 			n := s.of(w)
 			name := ""
 			if n != calltree.None {
-				name = x.Name(n)
+				name = p.scopeName(n)
 			}
 			scope(s.rows, name).Measures.Add(&p.m.Works[w])
-			seen = seen[:0]
 			for n != calltree.None {
-				if id := x.At(n).Name; !contains(seen, id) {
-					seen = append(seen, id)
-					scope(s.rows, x.Name(n)).DeviceTotalNS += x.WorkAt(w).Duration()
+				id := x.At(n).Name
+				if last, ok := seen[id]; !ok || last != w {
+					seen[id] = w
+					scope(s.rows, p.scopeName(n)).DeviceTotalNS += x.WorkAt(w).Duration()
 				}
 				n = x.Enclosing(x.Parent(n), s.class)
 			}
@@ -56,6 +58,9 @@ func (p *part) scopes() {
 		}
 	}
 }
+
+// scopeName is the name of a scope: "" stands for what is outside of all.
+func (p *part) scopeName(n calltree.Node) string { return cmp.Or(p.x.Name(n), "(no name)") }
 
 // scope returns the row of a scope.
 func scope(rows map[string]*Scope, name string) *Scope {
@@ -78,15 +83,6 @@ func (p *part) inNamesake(n calltree.Node, c calltree.Class) bool {
 			return true
 		}
 		up = x.Parent(up)
-	}
-	return false
-}
-
-func contains(list []uint32, v uint32) bool {
-	for _, x := range list {
-		if x == v {
-			return true
-		}
 	}
 	return false
 }

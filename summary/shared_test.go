@@ -16,8 +16,8 @@ import (
 	"github.com/flagos-ai/flagos-trace/internal/testrig"
 )
 
-// plain is an event as encoding/json sees it.
-type plain struct {
+// rawEvent is an event as encoding/json sees it.
+type rawEvent struct {
 	Ph, Cat, Name string
 	PID, TID, ID  any
 	TS, Dur       any
@@ -54,7 +54,7 @@ func nanoseconds(v any) (int64, bool) {
 }
 
 // naive reads a document with encoding/json; nil where that cannot.
-func naive(t *testing.T, path string) []*plain {
+func naive(t *testing.T, path string) []*rawEvent {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -76,11 +76,11 @@ func naive(t *testing.T, path string) []*plain {
 		d.UseNumber()
 		return d.Decode(v)
 	}
-	var list []*plain
+	var list []*rawEvent
 	if strings.HasPrefix(strings.TrimSpace(string(text)), "[") {
 		err = decode(&list)
 	} else {
-		var doc struct{ TraceEvents []*plain }
+		var doc struct{ TraceEvents []*rawEvent }
 		err = decode(&doc)
 		list = doc.TraceEvents
 	}
@@ -118,7 +118,7 @@ func (s nameSum) add(name string, ns int64) {
 // sums adds up device work by kernel and by operator in the plainest way: work belongs
 // to the operator of its External id, or else to the innermost one around the call of
 // its correlation id.
-func sums(list []*plain) (kernels, operators nameSum, unlinked [2]int64) {
+func sums(list []*rawEvent) (kernels, operators nameSum, unlinked [2]int64) {
 	kernels, operators = nameSum{}, nameSum{}
 	hardware := map[string]bool{}
 	for _, e := range list {
@@ -126,9 +126,9 @@ func sums(list []*plain) (kernels, operators nameSum, unlinked [2]int64) {
 			hardware[text(e.PID)] = true
 		}
 	}
-	byExternal, byCorrelation := map[string][]*plain{}, map[string][]*plain{}
-	ops := map[string][]*plain{} // by thread
-	var work []*plain
+	byExternal, byCorrelation := map[string][]*rawEvent{}, map[string][]*rawEvent{}
+	ops := map[string][]*rawEvent{} // by thread
+	var work []*rawEvent
 	for _, e := range list {
 		start, ok := nanoseconds(e.TS)
 		dur, isSpan := nanoseconds(e.Dur)
@@ -160,8 +160,8 @@ func sums(list []*plain) (kernels, operators nameSum, unlinked [2]int64) {
 			}
 		}
 	}
-	at := func(thread string, middle int64) *plain {
-		var best *plain
+	at := func(thread string, middle int64) *rawEvent {
+		var best *rawEvent
 		for _, o := range ops[thread] {
 			if o.start <= middle && middle < o.end && (best == nil || o.start > best.start || o.start == best.start && o.end <= best.end) {
 				best = o
@@ -169,11 +169,11 @@ func sums(list []*plain) (kernels, operators nameSum, unlinked [2]int64) {
 		}
 		return best
 	}
-	around := func(c *plain) *plain {
+	around := func(c *rawEvent) *rawEvent {
 		return at(text(c.PID)+"/"+text(c.TID), c.start+(c.end-c.start)/2)
 	}
 	// Ascend draws arrows from operators to the beginnings of their work.
-	leaves, arrives := map[string]*plain{}, map[string]*plain{}
+	leaves, arrives := map[string]*rawEvent{}, map[string]*rawEvent{}
 	for _, e := range list {
 		if e.Cat != "async_npu" {
 			continue
@@ -188,8 +188,8 @@ func sums(list []*plain) (kernels, operators nameSum, unlinked [2]int64) {
 	for _, w := range work {
 		ns := w.end - w.start
 		kernels.add(w.Name, ns)
-		var op *plain
-		var call *plain
+		var op *rawEvent
+		var call *rawEvent
 		if list := byCorrelation[w.correlation]; len(list) > 0 {
 			call = list[0]
 		}
@@ -222,15 +222,15 @@ func sums(list []*plain) (kernels, operators nameSum, unlinked [2]int64) {
 }
 
 // busy is for how long any work ran on each device, which is a process of the document.
-func busy(list []*plain) (sum int64) {
-	byDevice := map[string][]*plain{}
+func busy(list []*rawEvent) (sum int64) {
+	byDevice := map[string][]*rawEvent{}
 	for _, e := range list {
 		if e.work {
 			byDevice[text(e.PID)] = append(byDevice[text(e.PID)], e)
 		}
 	}
 	for _, work := range byDevice {
-		slices.SortFunc(work, func(a, b *plain) int { return cmp.Compare(a.start, b.start) })
+		slices.SortFunc(work, func(a, b *rawEvent) int { return cmp.Compare(a.start, b.start) })
 		until := work[0].start
 		for _, w := range work {
 			if w.end > until {

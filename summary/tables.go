@@ -86,8 +86,8 @@ func (p *part) kernels() {
 		}
 		c := row(copies, e.Name)
 		c.Measures.Add(&p.m.Works[w])
-		if d := p.t.Copies.At(e.Detail); d.Has&event.HasBytes != 0 || p.t.Source == nil {
-			c.Bytes += int64(d.Bytes)
+		if n, ok := measure.Bytes(p.t, e); ok {
+			c.Bytes += n
 			c.SizedNS += e.Duration()
 		} else {
 			c.Unsized++

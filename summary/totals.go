@@ -3,6 +3,7 @@ package summary
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,7 +156,7 @@ func (s *totals) summary(parts []*part) *Summary {
 	}
 	for i := range out.Copies {
 		if c := &out.Copies[i]; c.SizedNS > 0 {
-			c.Bandwidth = rate(c.Bytes, c.SizedNS)
+			c.Bandwidth = rate(float64(c.Bytes), c.SizedNS)
 		}
 	}
 	out.Collectives = t.collectiveRows()
@@ -257,9 +258,9 @@ func values[K comparable, R any](rows map[K]*R, by func(a, b *R) int) []R {
 	return out
 }
 
-// rate is bytes a second, rounded to whole ones.
-func rate(bytes, ns int64) *float64 {
-	v := float64(int64(float64(bytes) / float64(ns) * 1e9))
+// rate is bytes a second, whole ones.
+func rate(bytes float64, ns int64) *float64 {
+	v := math.Trunc(bytes / float64(ns) * 1e9)
 	return &v
 }
 

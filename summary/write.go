@@ -2,8 +2,9 @@ package summary
 
 import (
 	_ "embed"
-	"encoding/json"
 	"io"
+
+	"github.com/flagos-ai/flagos-trace/internal/plain"
 )
 
 // JSONSchema is the JSON Schema (draft 2020-12) of what WriteJSON writes.
@@ -11,10 +12,6 @@ import (
 //go:embed schema.json
 var JSONSchema []byte
 
-// WriteJSON writes the summary; its form is named by Schema. Errors are w's.
-func (s *Summary) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	return e.Encode(s)
-}
+// WriteJSON writes the summary; its form is named by Schema. What a terminal would obey
+// in a name is written as an escape. Errors are w's.
+func (s *Summary) WriteJSON(w io.Writer) error { return plain.JSON(w, s, " ") }

@@ -38,10 +38,19 @@ const (
 	// SyncRow is added to a stream's id for waits on it: they are host time and
 	// would overlap the work of the stream. The number is newer Kineto's.
 	SyncRow = 1_000_000
+	// CopyRow is added to a stream's id for copies that were timed on the host.
+	CopyRow = 2 * SyncRow
 	// LaneRow times the lane's number is added to a row's tid for events that
 	// overlap others of the row.
 	LaneRow = 10_000_000
 )
+
+// OfStream reports whether a row with this tid shows work of a stream: its own row, one
+// of its lanes, or those of its copies that the host timed.
+func OfStream(tid, stream int64) bool {
+	beside := (tid - stream) % LaneRow
+	return beside == 0 || beside == CopyRow
+}
 
 type rowKey struct {
 	pid, tid         int64

@@ -32,6 +32,9 @@ func checkDevices(t *trace, c *collector) {
 		}
 		good := d.mask &^ d.bad
 		t.rowArgs(c, i, r, d, good)
+		if good&bit(aDevice) != 0 && !t.described[d.device] {
+			c.event(rDeviceUnknown, i, "device is %d, which deviceProperties do not describe", d.device)
+		}
 		switch r.kind {
 		case kKernel:
 			t.kernelFigures(c, i, r, d, good, figures)
@@ -93,8 +96,8 @@ func (t *trace) rowArgs(c *collector, i uint32, r *record, d *device, good uint6
 		if was, ok := t.merged[n]; ok && a == aDevice {
 			n = was
 		}
-		// 2021 wrote tids as "stream 7"; a sub-row's is that of its stream and a multiple.
-		return err == nil && n != v && !(a == aStream && n > v && (n-v)%timeline.LaneRow == 0)
+		// 2021 wrote tids as "stream 7".
+		return err == nil && n != v && !(a == aStream && timeline.OfStream(n, v))
 	}
 	switch {
 	case differs(aDevice, d.device, pidOf(row)):

@@ -13,6 +13,7 @@ func TestMergedPIDs(t *testing.T) {
 		{`"flagosMerge": [{"pids": [{"was": 0, "is": 0}]}, {"pids": [{"was": "Spans", "is": "Spans rank 1"}, {"was": 0, "is": 16}]}], `, 0},
 		{`"flagosMerge": [{"pids": [{"was": 1, "is": 16}]}], `, 1},
 		{`"flagosMerge": 7, `, 1},
+		{`"flagosTrace": {"tool": "flagos-trace", "verdict": "complete"}, `, 1},
 	} {
 		text := `{` + c.members + `"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 16, "tid": 7, "ts": 1.5, "dur": 1, "args": {"device": 0, "stream": 7}}]}`
 		if n := len(run(t, text, Options{Only: []string{"arg-row"}}).Findings); n != c.want {

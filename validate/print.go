@@ -1,11 +1,11 @@
 package validate
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
+
+	"github.com/flagos-ai/flagos-trace/internal/plain"
 )
 
 // Document is a report and the name of what was read.
@@ -87,15 +87,8 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// printable keeps text from a trace from moving a terminal's cursor.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != ' ' && !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
+// printable is text of a trace on one line that does nothing but be read.
+func printable(s string) string { return plain.Text(s, false) }
 
 func ruleOf(id string) *Rule {
 	for i := range rules {
@@ -181,9 +174,4 @@ func WriteJSON(w io.Writer, docs []Document) error {
 	return encode(w, out)
 }
 
-func encode(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
+func encode(w io.Writer, v any) error { return plain.JSON(w, v, "  ") }

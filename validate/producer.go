@@ -222,6 +222,7 @@ func (t *trace) readGPUs() {
 		num := func(key string) int64 { n, _ := chrome.Lookup(e, key).Int(); return n }
 		if n, ok := chrome.Lookup(e, "id").Int(); ok {
 			id = n
+			t.described[n] = true
 		}
 		d := &g.dev
 		d.ComputeMajor, d.ComputeMinor, d.NumSMs = num("computeMajor"), num("computeMinor"), num("numSms")

@@ -124,6 +124,7 @@ const (
 	rArgMissing
 	rArgType
 	rRowArgs
+	rDeviceUnknown
 	rLaunchFigures
 	rOccupancy
 	rOccupancyZero

@@ -40,10 +40,12 @@ type trace struct {
 	evIdx        evIdxRange
 	array        bool
 
-	members  map[string]chrome.Value // small ones only
-	merged   map[int64]int64         // pids, by checkDevices; see mergedPIDs
-	gpus     map[int64]*gpu
-	producer Producer
+	members map[string]chrome.Value // small ones only
+	merged  map[int64]int64         // pids, by checkDevices; see mergedPIDs
+	gpus    map[int64]*gpu
+	// described are the ids in deviceProperties.
+	described map[int64]bool
+	producer  Producer
 
 	windowEnd    int64 // of the instant that Kineto ends with
 	hasWindowEnd bool
@@ -74,7 +76,7 @@ type gpu struct {
 func newTrace() *trace {
 	t := &trace{names: newInterner(), cats: newInterner(), rows: newInterner(), pids: newInterner(),
 		processNames: map[uint32][]string{}, threadNames: map[uint32][]string{}, labels: map[uint32][]string{},
-		members: map[string]chrome.Value{}, gpus: map[int64]*gpu{}}
+		members: map[string]chrome.Value{}, gpus: map[int64]*gpu{}, described: map[int64]bool{}}
 	t.flags = []nameFlag{flagsOf("")}
 	t.kinds = []kind{kOther}
 	t.rowPID = []uint32{0}

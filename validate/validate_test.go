@@ -153,6 +153,7 @@ var breaks = []wrongCase{
 	{"arg-type", `"grid": [2048, 1, 1]`, `"grid": [2048, 1]`, 5},
 	{"arg-type", `"cbid": 211, "correlation": 7`, `"cbid": 211, "correlation": "7"`, 3},
 	{"arg-row", `"stream": 7, "correlation": 7`, `"stream": 8, "correlation": 7`, 5},
+	{"device-unknown", `"device": 0, "context": 1, "stream": 7, "correlation": 7`, `"device": 3, "context": 1, "stream": 7, "correlation": 7`, 5},
 	{"figures-per-sm", `"grid": [2048, 1, 1]`, `"grid": [2049, 1, 1]`, 5},
 	{"figures-per-sm", `"warps per SM": 62.060608`, `"warps per SM": 62.0607`, 5},
 	{"figures-occupancy", `"est. achieved occupancy %": 97`, `"est. achieved occupancy %": 96`, 5},

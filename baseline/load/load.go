@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -30,8 +31,21 @@ func each(path, member string, o chrome.ReadOptions, f func(*chrome.Document) er
 	if err == nil && !found {
 		err = fmt.Errorf("%s holds no trace %q", path, member)
 	}
-	return err
+	if err != nil {
+		return plainError{err}
+	}
+	return nil
 }
+
+// plainError is an error without the names of packages in its text, which tell
+// developers something, and the users of a command nothing.
+type plainError struct{ error }
+
+var packageNames = strings.NewReplacer("chrome: read trace: ", "", "chrome: ", "", "unpack: ", "")
+
+func (e plainError) Error() string { return packageNames.Replace(e.error.Error()) }
+
+func (e plainError) Unwrap() error { return e.error }
 
 // inArchive is the name of a trace in an archive, and nothing for other files: of the
 // sides of a comparison often only one is an archive.
@@ -73,10 +87,29 @@ func Observe(path, member string) (o *shape.Observation, err error) {
 // Run reads a trace for a comparison of times.
 func Run(path, member string) (compare.Input, error) {
 	doc, err := Document(path, inArchive(path, member), chrome.ReadOptions{DropArgs: true})
+	if err != nil || doc.Trace.Events.Len() == 0 {
+		if what := baselineOf(path); what != "" {
+			return compare.Input{}, fmt.Errorf("%s is %s, which holds the structure of traces and no times: give the trace of a run that its times are to be held against", path, what)
+		}
+	}
 	if err != nil {
 		return compare.Input{}, err
 	}
 	return compare.FromDocument(doc), nil
+}
+
+// baselineOf says what kind of baseline is called so, "" if none is.
+func baselineOf(path string) string {
+	if _, err := os.Stat(path); err != nil {
+		if _, err := baseline.Embedded(path); err == nil {
+			return "an embedded baseline"
+		}
+		return ""
+	}
+	if text, err := BaselineText(path); err == nil && text != nil {
+		return "a baseline"
+	}
+	return ""
 }
 
 // Side reads a baseline file or a trace; member names a trace in an archive.
@@ -122,6 +155,9 @@ func Named(name, member string) (*baseline.Side, error) {
 	side, err := baseline.Embedded(name)
 	if err == nil {
 		return side, nil
+	}
+	if name == "-" {
+		return nil, errors.New("standard input will not do for a baseline: name a file")
 	}
 	if _, missing := os.Stat(name); missing != nil && !strings.ContainsAny(name, "/.") {
 		return nil, err

@@ -70,6 +70,7 @@ type class struct {
 
 	pairs   []pair
 	figures []int               // keys of figures
+	ordered [2]int              // keys of what joins forward and backward operators, and one
 	named   map[uint32][]string // by name: the values on its first event, by key
 }
 
@@ -79,6 +80,7 @@ type argKey struct {
 	types   typeSet
 	first   []byte
 	varies  bool
+	forms   forms // of arrays
 	example uint32
 	limits  *limits
 	value   chrome.Value // of the event that is looked at
@@ -129,6 +131,9 @@ func (c *class) key(name []byte) int {
 			k.figure = figureKey(f)
 			c.figures = append(c.figures, i)
 		}
+		if o := slices.Index(orderKeys[:], key); o >= 0 && c.name == "cpu_op" {
+			c.ordered[o] = i + 1
+		}
 		c.keys = append(c.keys, k)
 		for _, p := range copies {
 			a, okA := c.index[p[0]]
@@ -178,6 +183,9 @@ func (c *class) take(event uint32, args []byte, bad func(key string, v chrome.Va
 			a.varies = true
 		}
 		a.n++
+		if t == typeArray && c.tracer {
+			a.forms.add(value)
+		}
 		if a.limits != nil && !a.limits.holds(t, value) {
 			bad(a.key, value, a.limits)
 		}

@@ -15,6 +15,7 @@ func (s *scanner) events() {
 			&Measure{}, s.measure(NamesReal), s.measure(InWindow)
 		fraction = s.hasFractions()
 		trace    = s.o.Longest
+		places   = s.newPlaces()
 	)
 	*plausible = s.plausible
 	for i := range uint32(t.Events.Len()) {
@@ -48,6 +49,7 @@ func (s *scanner) events() {
 		case !span:
 		case e.Kind.OnDevice():
 			s.o.DeviceNS += d
+			places.see(i, e)
 			if fraction {
 				takesTime.Checked++
 				if d <= 0 {

@@ -2,11 +2,15 @@ package shape
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+
+	"github.com/flagos-ai/flagos-trace/internal/plain"
 )
 
 // ErrBaseline: a text is no baseline this version can use.
@@ -14,53 +18,51 @@ var ErrBaseline = errors.New("baseline: not a baseline file")
 
 // Write writes the shape as a baseline file. The same shape gives the same bytes.
 func (s *Shape) Write(w io.Writer) error {
-	s.Format, s.Version = Format, Version
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(s)
+	s.Schema, s.Format, s.Version = SchemaName, Format, Version
+	return plain.JSON(w, s, "  ")
 }
 
 // IsBaseline reports whether a JSON text is a baseline, ours or Torch-FL's, by its
 // members; it need not be one that Read accepts.
 func IsBaseline(text []byte) bool {
 	var head struct {
-		Format  string          `json:"format"`
+		identity
 		Kernel  json.RawMessage `json:"kernel_arg_keys"`
 		Events  json.RawMessage `json:"traceEvents"`
 		Runtime json.RawMessage `json:"runtime_arg_keys"`
 	}
-	if json.Unmarshal(text, &head) != nil || head.Events != nil {
+	if err := json.Unmarshal(text, &head); err != nil {
+		// What is damaged is told as that, by Read.
+		begins := text[:min(len(text), 512)]
+		return !bytes.Contains(begins, []byte(`"traceEvents"`)) && (bytes.Contains(begins, []byte(`"`+Format+`"`)) || bytes.Contains(begins, []byte(`"`+SchemaName+`"`)))
+	}
+	if head.Events != nil {
 		return false
 	}
-	return head.Format == Format || head.Kernel != nil && head.Runtime != nil
+	return head.ours() || head.Kernel != nil && head.Runtime != nil
 }
 
 // Read reads a baseline file: one that Write wrote, or Torch-FL's
 // profiler_cuda_baseline.json. Errors wrap ErrBaseline.
 func Read(text []byte) (*Shape, error) {
 	var head struct {
-		Format  string          `json:"format"`
-		Version int             `json:"version"`
-		Kernel  json.RawMessage `json:"kernel_arg_keys"`
+		identity
+		Kernel json.RawMessage `json:"kernel_arg_keys"`
 	}
 	if err := json.Unmarshal(text, &head); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBaseline, err)
+		return nil, fmt.Errorf("%w: %w", ErrBaseline, inWords(err))
 	}
-	if head.Format == "" && head.Kernel != nil {
+	if !head.ours() && head.Format == "" && head.Kernel != nil {
 		return readTorchFL(text)
 	}
-	switch {
-	case head.Format != Format:
-		return nil, fmt.Errorf(`%w: its "format" is %q, not %q`, ErrBaseline, head.Format, Format)
-	case head.Version < 1 || head.Version > Version:
-		return nil, fmt.Errorf("%w: it is of version %d, and this program knows up to %d: use a newer flagos-trace, or create it again", ErrBaseline, head.Version, Version)
+	if err := head.check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBaseline, err)
 	}
 	s := &Shape{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(s); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBaseline, err)
+		return nil, fmt.Errorf("%w: %w", ErrBaseline, inWords(err))
 	}
 	if len(s.Categories) == 0 {
 		return nil, fmt.Errorf("%w: it has no categories", ErrBaseline)
@@ -97,6 +99,48 @@ func Read(text []byte) (*Shape, error) {
 	return s, nil
 }
 
+// inWords is an error of encoding/json with the place and without the names of Go's
+// types.
+func inWords(err error) error {
+	var kind *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &kind):
+		return fmt.Errorf("byte %d: %s is of JSON's type %s, which does not belong there", kind.Offset, cmp.Or(strings.TrimPrefix(kind.Field, "identity."), "the whole"), kind.Value)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("byte %d: %w", syntax.Offset, err)
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// identity is what a file says of its form.
+type identity struct {
+	Schema  string `json:"schema"`
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+}
+
+// ours reports whether it is the form of this package, of whatever version.
+func (i *identity) ours() bool {
+	name, _, _ := strings.Cut(SchemaName, "/")
+	return i.Format == Format || strings.HasPrefix(i.Schema, name+"/")
+}
+
+// check says why a form is none that this version reads.
+func (i *identity) check() error {
+	switch {
+	case !i.ours() && i.Schema != "":
+		return fmt.Errorf(`its "schema" is %q, not %q`, i.Schema, SchemaName)
+	case !i.ours():
+		return fmt.Errorf(`its "format" is %q, not %q`, i.Format, Format)
+	case i.Schema != "" && i.Schema != SchemaName:
+		return fmt.Errorf("its form is %s, and this program knows %s: use a newer flagos-trace, or create it again", i.Schema, SchemaName)
+	case i.Schema == "" && (i.Version < 1 || i.Version > Version):
+		return fmt.Errorf("it is of version %d, and this program knows up to %d: use a newer flagos-trace, or create it again", i.Version, Version)
+	}
+	return nil
+}
+
 func mapValues[T any](m map[string]*T) []*T {
 	out := make([]*T, 0, len(m))
 	for _, v := range m {
@@ -122,7 +166,7 @@ type torchFL struct {
 func readTorchFL(text []byte) (*Shape, error) {
 	var f torchFL
 	if err := json.Unmarshal(text, &f); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBaseline, err)
+		return nil, fmt.Errorf("%w: %w", ErrBaseline, inWords(err))
 	}
 	if len(f.Categories) == 0 || len(f.Kernel) == 0 || len(f.Runtime) == 0 {
 		return nil, fmt.Errorf("%w: it looks like Torch-FL's, and lacks categories or argument keys", ErrBaseline)

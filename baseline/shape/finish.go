@@ -68,7 +68,7 @@ func (s *scanner) finish() {
 					x.Args[a.key].ByName[s.t.Strings.At(name)] = values[i]
 				}
 			}
-			k.Args[a.key] = &Arg{Required: true, Every: a.n == c.n, Types: a.types.names(), Varies: a.varies}
+			k.Args[a.key] = &Arg{Required: true, Every: a.n == c.n, Types: a.types.names(), Arrays: a.forms.names(), Varies: a.varies}
 		}
 		for _, p := range c.pairs {
 			if p.n > 0 && p.equal == p.n {

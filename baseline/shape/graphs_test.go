@@ -31,6 +31,8 @@ func TestGraphs(t *testing.T) {
 		{"before it", op + capture + at(launch, "15", "1"), 1, 1, 0, 0},
 		{"behind it", op + capture + at(launch, "45", "1"), 1, 1, 0, 0},
 		{"on another thread", op + capture + at(launch, "30", "2"), 1, 1, 0, 0},
+		{"on another thread, and in the graph", op + capture + at(launch, "30", "2") + at(graph, "50", ""), 1, 0, 0, 0},
+		{"on both threads, and in the graph once", op + capture + at(launch, "30", "2") + strings.Replace(at(launch, "31", "1"), `30}`, `31}`, 1) + at(graph, "50", ""), 2, 1, 0, 0},
 		{"behind an end alone", op + end + at(launch, "45", "1"), 1, 1, 0, 0},
 		{"a graph", op + at(graph, "50", ""), 1, 0, 0, 0},
 		{"a graph in an operator", op + at(graph, "12", ""), 1, 0, 1, 1},

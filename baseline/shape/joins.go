@@ -207,11 +207,12 @@ func (s *scanner) calls(ids *idTable) {
 }
 
 // launches checks that calls which launch have device work. While a stream is
-// captured into a graph they have none.
+// captured into a graph they have none, on whichever thread.
 func (s *scanner) launches(ids *idTable) {
 	t := s.t
 	m := s.measure(WorkOfLaunch)
 	captures := s.captures()
+	captured := s.elsewhere(captures, ids)
 	for i := range uint32(t.Events.Len()) {
 		e := t.Events.At(i)
 		if !e.Kind.IsAPI() || e.Correlation == 0 || t.Calls.At(e.Detail).Has&event.StartsWork == 0 || captures.at(e.Row, e.Start) {
@@ -219,6 +220,10 @@ func (s *scanner) launches(ids *idTable) {
 		}
 		m.Checked++
 		if ids.get(e.Correlation)&idHasWork == 0 {
+			if captured[i] {
+				m.Checked--
+				continue
+			}
 			m.bad(s.example(i))
 		}
 	}

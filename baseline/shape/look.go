@@ -17,6 +17,7 @@ type look struct {
 	classes   []*class
 	plausible Measure
 	figures   timeline.Blocks[figure]
+	orders    timeline.Blocks[order]
 	event     uint32 // that is looked at
 	report    func(key string, v chrome.Value, l *limits)
 }
@@ -101,6 +102,9 @@ func (l *look) see(i uint32, args []byte) {
 	c.take(i, args, l.report)
 	if e.Kind == timeline.Kernel {
 		c.firstOf(e.Name)
+	}
+	if c.ordered[0] != 0 {
+		l.order(i, c)
 	}
 	if e.Kind.OnDevice() {
 		for _, k := range c.figures {

@@ -8,6 +8,7 @@ const (
 	ArrowOfWork      = "arrow-of-work"      // arrows to device work have both ends
 	ArrowAttached    = "arrow-attached"     // arrows stand on events of their id
 	ArrowPaired      = "arrow-paired"       // other arrows have both ends
+	ArrowSequence    = "arrow-sequence"     // arrows from forward to backward join operators of one sequence number
 	Linked           = "linked"             // device work belongs to an operator
 	Attributed       = "attributed"         // device time belongs to the operator that started it
 	KernelsDominate  = "kernels-dominate"   // kernels hold most of the device time
@@ -18,10 +19,13 @@ const (
 	InWindow         = "in-window"          // events lie in the recorded window
 	AfterLaunch      = "after-launch"       // device work starts after its launch
 	TakesTime        = "takes-time"         // device work takes time
+	InTurn           = "in-turn"            // work of one stream does not run all at once
 	Plausible        = "plausible"          // figures lie in the range they can have
 	Derived          = "derived"            // figures follow from the others
 	RowsNamed        = "rows-named"         // rows of device work have names
 	ProcessesLabeled = "processes-labelled" // devices, as processes, have labels
+	RowOfPlace       = "row-of-place"       // device work stands on the row of its device and stream
+	DeviceDescribed  = "device-described"   // the devices of work are among deviceProperties
 )
 
 // Measure is how many of what a rule is about broke it.

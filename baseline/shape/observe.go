@@ -18,11 +18,13 @@ type Observation struct {
 	Producer chrome.Producer
 	Devices  []string
 	Events   int64
-	// Completeness is the trace's own record; nil without one. Lost are findings of
-	// reading after which something is missing.
+	// Completeness is the trace's own record; nil without one. Lost says in words what of
+	// the trace could not be read.
 	Completeness *timeline.Completeness
 	Lost         []string
-	Measures     map[string]*Measure
+	// TextTimes counts the times that are written as text.
+	TextTimes int64
+	Measures  map[string]*Measure
 	// Arrows are the measures of arrows that do not run to device work, by kind.
 	Arrows map[string]*Measure
 	// Classes are the events by canonical category.
@@ -36,6 +38,9 @@ type Observation struct {
 	Attribution []Attributable
 	// AttributedTo says for how many operators both ways could be compared, by name.
 	AttributedTo map[string]bool
+	// OperatorKernels counts the kernels that operators themselves start, by operator
+	// and full name.
+	OperatorKernels map[string]map[string]int64
 	// OperatorFirst is the first event of an operator, by name.
 	OperatorFirst map[string]uint32
 	// Longest is the longest Trace span; HasTrace whether there is one. Outside counts
@@ -128,20 +133,14 @@ func observeSeen(d *chrome.Document, tree *Tree, l *look) (*Observation, error) 
 	o := &Observation{
 		Name: d.Name, Producer: d.Producer, Events: int64(t.Events.Len()), Completeness: t.Completeness, spots: map[uint32]spot{},
 		Measures: map[string]*Measure{}, Arrows: map[string]*Measure{}, Classes: map[string]*Class{}, OperatorNS: map[string]int64{},
-		OperatorFirst: map[string]uint32{}, AttributedTo: map[string]bool{},
+		OperatorKernels: map[string]map[string]int64{}, OperatorFirst: map[string]uint32{}, AttributedTo: map[string]bool{},
 	}
 	for i := range t.Devices {
 		if n := t.Devices[i].Name; n != "" && !slices.Contains(o.Devices, n) {
 			o.Devices = append(o.Devices, n)
 		}
 	}
-	for rule, n := range d.FindingCounts {
-		switch rule {
-		case chrome.RuleTruncated, chrome.RuleCompressed, chrome.RuleLost:
-			o.Lost = append(o.Lost, fmt.Sprintf("%s: %d (%s)", d.Name, n, rule))
-		}
-	}
-	slices.Sort(o.Lost)
+	o.Lost, o.TextTimes = chrome.Unread(d.FindingCounts), int64(d.FindingCounts[chrome.RuleTimeText])
 	s := &scanner{look: l, o: o, t: t, tree: tree, rules: chrome.DefaultRules()}
 	s.run()
 	return o, nil
@@ -194,6 +193,8 @@ func (s *scanner) run() {
 	s.joins()
 	s.operators()
 	s.flows()
+	s.sequences()
+	s.streams()
 	s.rows()
 	s.metadata()
 	s.finish()

@@ -29,7 +29,7 @@ func (s *scanner) operators() {
 		}
 	}
 	type kernel struct{ operator, name uint32 }
-	seen := map[kernel]bool{}
+	ran := map[kernel]int64{}
 	for w := range tree.Works() {
 		op := tree.Operator(w)
 		if op == calltree.None || tree.Class(op) != calltree.Operator {
@@ -43,10 +43,17 @@ func (s *scanner) operators() {
 			}
 			p.Work[kind] = Always
 		}
-		if k := (kernel{tree.At(op).Name, e.Name}); e.Kind == timeline.Kernel && !seen[k] {
-			seen[k] = true
-			p.Kernels = append(p.Kernels, kernelName(t.Strings.At(e.Name)))
+		if e.Kind == timeline.Kernel {
+			ran[kernel{tree.At(op).Name, e.Name}]++
 		}
+	}
+	for k, n := range ran {
+		operator, name := t.Strings.At(k.operator), t.Strings.At(k.name)
+		ops[k.operator].Kernels = append(ops[k.operator].Kernels, kernelName(name))
+		if s.o.OperatorKernels[operator] == nil {
+			s.o.OperatorKernels[operator] = map[string]int64{}
+		}
+		s.o.OperatorKernels[operator][name] = n
 	}
 	for _, p := range s.shape.Operators {
 		p.Kernels = union(p.Kernels, nil)

@@ -18,7 +18,8 @@ const (
 
 // Shape is what one trace, or several of a kind, are made of.
 type Shape struct {
-	Format  string   `json:"format"` // "flagos-trace-baseline"
+	Schema  string   `json:"schema,omitempty"` // SchemaName; files of older versions have none
+	Format  string   `json:"format"`           // "flagos-trace-baseline"
 	Version int      `json:"version"`
 	Name    string   `json:"name,omitempty"`
 	Note    string   `json:"note,omitempty"`
@@ -51,10 +52,12 @@ type Shape struct {
 	partial bool
 }
 
-// Format and version of a baseline file.
+// SchemaName names the form of a baseline file, as it is named in all documents of
+// this program. Format and Version say the same, and are older.
 const (
-	Format  = "flagos-trace-baseline"
-	Version = 1
+	SchemaName = "flagos-trace.baseline/1"
+	Format     = "flagos-trace-baseline"
+	Version    = 1
 )
 
 // Source is where a shape comes from.
@@ -84,6 +87,9 @@ type Arg struct {
 	Every    bool `json:"every,omitempty"`    // each event of the category has it
 	// Types are JSON's, with "integer" for numbers without a fraction.
 	Types []string `json:"types,omitempty"`
+	// Arrays are the forms of its arrays, on device work and API calls, as count and
+	// types of their elements: "3 integer". There are none where they are too many.
+	Arrays []string `json:"arrays,omitempty"`
 	// Varies: not all events have one value.
 	Varies bool `json:"varies,omitempty"`
 }
@@ -188,7 +194,7 @@ func (c *Category) merge(o *Category) {
 	c.Spellings = union(c.Spellings, o.Spellings)
 	mergeMap(&c.Args, o.Args, func(a *Arg) { a.Required, a.Every = false, false }, func(a, b *Arg) {
 		a.Required, a.Every, a.Varies = a.Required && b.Required, a.Every && b.Every, a.Varies || b.Varies
-		a.Types = union(a.Types, b.Types)
+		a.Types, a.Arrays = union(a.Types, b.Types), mergeArrays(a, b)
 	})
 }
 

@@ -50,7 +50,7 @@ func TestObserved(t *testing.T) {
 		t.Errorf("arguments of kernels: %v", got)
 	}
 	for key, want := range map[string]Arg{
-		"grid":          {Required: true, Every: true, Types: []string{"array"}, Varies: true},
+		"grid":          {Required: true, Every: true, Types: []string{"array"}, Arrays: []string{"3 integer"}, Varies: true},
 		"queued":        {Required: true, Every: true, Types: []string{"integer"}},
 		"blocks per SM": {Required: true, Every: true, Types: []string{"number"}, Varies: true},
 	} {

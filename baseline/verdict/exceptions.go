@@ -3,37 +3,28 @@ package verdict
 import (
 	"errors"
 	"fmt"
-	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/flagos-ai/flagos-trace/internal/strictyaml"
 )
 
 // ErrExceptions: a file of accepted exceptions cannot be used.
 var ErrExceptions = errors.New("verdict: bad file of exceptions")
 
 // ReadExceptions reads accepted exceptions: a YAML (or JSON) list of entries with
-// assertion, subject, reason and expires. Errors wrap ErrExceptions.
-func ReadExceptions(text []byte) ([]Exception, error) {
-	var list []struct {
-		Assertion string `yaml:"assertion"`
-		Subject   string `yaml:"subject"`
-		Reason    string `yaml:"reason"`
-		Expires   string `yaml:"expires"`
-	}
-	d := yaml.NewDecoder(strings.NewReader(string(text)))
-	d.KnownFields(true)
-	if err := d.Decode(&list); err != nil {
+// assertion, subject, reason and expires. A text without entries, as where the last was
+// mended, has none. Errors wrap ErrExceptions.
+func ReadExceptions(text []byte) (list []Exception, err error) {
+	if err := strictyaml.Read(text, &list); errors.Is(err, strictyaml.ErrEmpty) {
+		return nil, nil
+	} else if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrExceptions, err)
 	}
-	var out []Exception
 	for i, e := range list {
-		x := Exception(e)
-		if err := x.Check(); err != nil {
+		if err := e.Check(); err != nil {
 			return nil, fmt.Errorf("%w: entry %d: %w", ErrExceptions, i+1, err)
 		}
-		out = append(out, x)
 	}
-	return out, nil
+	return list, nil
 }
 
 // Check says what an exception lacks, or what of it cannot be understood.

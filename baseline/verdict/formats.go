@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/flagos-ai/flagos-trace/internal/plain"
 )
 
 // Formats are the names of the forms in which a report can be written.
@@ -39,12 +41,7 @@ func IsFormat(name string) bool { return slices.Contains(Formats, name) }
 // WriteJSON writes the whole report; ReportSchema is its form.
 func (r *Report) WriteJSON(w io.Writer) error { return writeJSON(w, r) }
 
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
+func writeJSON(w io.Writer, v any) error { return plain.JSON(w, v, "  ") }
 
 // ReportSchema is the JSON Schema (draft 2020-12) of what Report.WriteJSON writes;
 // that of a check's result is Schema.
@@ -68,8 +65,9 @@ func ReportSchema() []byte {
 	}
 	schema := object{
 		"$schema": of["$schema"], "title": "Result of flagos-trace gate", "type": "object",
-		"required": []string{"format", "version", "verdict", "why", "checks"},
+		"required": []string{"schema", "format", "version", "verdict", "why", "checks"},
 		"properties": object{
+			"schema":  object{"const": ReportSchemaName},
 			"format":  object{"const": ReportFormat},
 			"version": object{"const": ReportVersion},
 			"verdict": verdict,

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/flagos-ai/flagos-trace/internal/plain"
 )
 
 // hostile are names as a trace may have them, to end whatever they are written into.
@@ -302,6 +305,59 @@ func TestAdjust(t *testing.T) {
 		}
 		if r.Verdict != c.want || first != c.first || len(unknown) != c.unknown {
 			t.Errorf("%+v: %s, first %q, unknown %v", c.s, r.Verdict, first, unknown)
+		}
+	}
+}
+
+// TestLongNames: a name that fills pages is cut in every form but the JSON, and no byte of
+// what is cut is made another.
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat("k\xff", 100_000)
+	r := New("structure", Side{Name: long, Kind: "trace"}, Side{Name: "new.json", Kind: "trace", Devices: []string{long}})
+	r.Assert(Assertion{ID: "values", Title: "t", Outcome: Broken})
+	r.Add(Finding{Assertion: "values", Subject: long, Severity: Error, What: long, Expected: long, Got: long, Fix: long, Where: Place{Name: long, Event: 1, Offset: 2}})
+	r.Add(Finding{Assertion: "values", Subject: long, Severity: Note, What: long, Where: Nowhere})
+	r.Better = append(r.Better, long)
+	r.Decide()
+	report := NewReport("gate.yaml", []Check{{Name: "a", Result: r}, {Name: "b", Result: Unusable("structure", Side{Name: "b"}, Side{Name: "c.json"}, errors.New(long))}})
+	for _, format := range Formats {
+		var b bytes.Buffer
+		if err := report.Write(&b, format, "1"); err != nil {
+			t.Fatal(err)
+		}
+		if format != "json" && b.Len() > 300_000 {
+			t.Errorf("%s: %d bytes", format, b.Len())
+		}
+		if format != "json" && strings.Contains(b.String(), "\ufffd") {
+			t.Errorf("%s: a byte that is not UTF-8 is U+FFFD", format)
+		}
+	}
+	if got := first("a\xffbcd", 3); got != "a\xffb..." {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestHidden: no form has a character in it that acts instead of being seen.
+func TestHidden(t *testing.T) {
+	const name = "x\n::error::pwned\u009b2J\u202e\u2066\u2028\x7f"
+	r := New("structure", Side{Name: name, Kind: "trace"}, Side{Name: name, Kind: "trace", Producer: name})
+	r.Assert(Assertion{ID: "values/" + name, Title: name, Outcome: Broken})
+	r.Assert(Assertion{ID: "more/" + name, Title: name, Outcome: NotRecorded, Reason: name})
+	r.Add(Finding{Assertion: "values/" + name, Subject: name, Severity: Error, What: name, Got: name, Where: Place{Name: name, Event: 1, Offset: 2}})
+	r.Decide()
+	report := NewReport(name, []Check{{Name: name, Result: r}})
+	for _, format := range Formats {
+		var b bytes.Buffer
+		if err := report.Write(&b, format, "1"); err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range b.String() {
+			if c != '\n' && plain.Hidden(c) {
+				t.Errorf("%s: %U at %d", format, c, i)
+			}
+		}
+		if format != "github" && strings.Contains(b.String(), "\n::error") {
+			t.Errorf("%s: a command:\n%s", format, b.String())
 		}
 	}
 }

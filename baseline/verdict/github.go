@@ -68,5 +68,5 @@ func githubLine(level, file, title, text string) string {
 	if file != "" && file != "-" && file != "." {
 		s += "file=" + property.Replace(printable(cleanPath(file))) + ","
 	}
-	return s + "title=" + property.Replace(printable(first(title, 200))) + "::" + data.Replace(printable(first(text, 4000))) + "\n"
+	return s + "title=" + property.Replace(printable(first(title, 200))) + "::" + data.Replace(printable(text)) + "\n"
 }

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// Format and version of the JSON of a Report.
+// What the JSON of a Report is called; see SchemaName.
 const (
-	ReportFormat  = "flagos-trace-gate"
-	ReportVersion = 1
+	ReportSchemaName = "flagos-trace.gate/1"
+	ReportFormat     = "flagos-trace-gate"
+	ReportVersion    = 1
 )
 
 // Check is a comparison that a gate makes.
@@ -23,6 +24,7 @@ type Check struct {
 // Report is what the checks of a gate come to together. The writers of formats that
 // pipelines read take it; one comparison is a report of one check.
 type Report struct {
+	Schema  string  `json:"schema"` // ReportSchemaName
 	Format  string  `json:"format"` // "flagos-trace-gate"
 	Version int     `json:"version"`
 	Verdict Verdict `json:"verdict"`
@@ -54,7 +56,7 @@ func One(name string, r *Result) *Report {
 // NewReport comes to a verdict over checks: the worst of those that are not advisory.
 // Without any it is inconclusive.
 func NewReport(config string, checks []Check) *Report {
-	r := &Report{Format: ReportFormat, Version: ReportVersion, Verdict: Pass, Config: config, Checks: checks}
+	r := &Report{Schema: ReportSchemaName, Format: ReportFormat, Version: ReportVersion, Verdict: Pass, Config: config, Checks: checks}
 	if checks == nil {
 		r.Checks = []Check{}
 	}

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
+
+	"github.com/flagos-ai/flagos-trace/internal/plain"
 )
 
 // Shown is how many findings of one assertion WriteText and WriteMarkdown print; all
@@ -17,11 +18,11 @@ func WriteText(w io.Writer, r *Result) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", strings.ToUpper(string(r.Verdict)), printable(r.Why))
 	fmt.Fprintf(&b, "  base  %s\n  new   %s\n", printable(r.Base.line()), printable(r.New.line()))
-	for _, s := range r.Incomparable {
+	for _, s := range r.further() {
 		fmt.Fprintf(&b, "\n  incomparable: %s\n", printable(s))
 	}
 	for _, g := range groups(r) {
-		fmt.Fprintf(&b, "\n%s %s: %s\n", g[0].Severity, g[0].Assertion, r.title(g[0].Assertion))
+		fmt.Fprintf(&b, "\n%s %s: %s\n", g[0].Severity, printable(g[0].Assertion), printable(r.title(g[0].Assertion)))
 		fix := ""
 		for i := range g[:min(len(g), Shown)] {
 			f := &g[i]
@@ -59,7 +60,7 @@ func WriteText(w io.Writer, r *Result) error {
 	b.WriteString("\n")
 	for _, o := range []Outcome{Broken, NotRecorded, Cannot, Accepted, SameInBase, NotJudged, Holds} {
 		if s := r.outcomeLine(o); s != "" {
-			fmt.Fprintf(&b, "%-13s %s\n", string(o)+":", printable(s))
+			fmt.Fprintf(&b, "%-13s %s\n", string(o)+":", plain.Text(s, false)) // all of it
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -71,7 +72,7 @@ func WriteMarkdown(w io.Writer, r *Result) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## flagos-trace diff: %s\n\n%s\n\n", r.Verdict, markdown(r.Why))
 	fmt.Fprintf(&b, "| | |\n|---|---|\n| base | %s |\n| new | %s |\n", markdown(r.Base.line()), markdown(r.New.line()))
-	for _, s := range r.Incomparable {
+	for _, s := range r.further() {
 		fmt.Fprintf(&b, "\n**Incomparable**: %s\n", markdown(s))
 	}
 	for i, g := range groups(r) {
@@ -84,7 +85,7 @@ func WriteMarkdown(w io.Writer, r *Result) error {
 			if at := f.Where.line(); at != "" {
 				what += " (at " + at + ")"
 			}
-			fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s |\n", f.Severity, f.Assertion, markdown(what), markdown(f.Expected), markdown(f.Got), markdown(f.Fix))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", f.Severity, code(f.Assertion), markdown(what), markdown(f.Expected), markdown(f.Got), markdown(f.Fix))
 		}
 		if len(g) > Shown {
 			fmt.Fprintf(&b, "| | | and %d more | | | |\n", len(g)-Shown)
@@ -105,11 +106,22 @@ func WriteMarkdown(w io.Writer, r *Result) error {
 	b.WriteString("\n| outcome | assertions |\n|---|---|\n")
 	for _, o := range []Outcome{Broken, NotRecorded, Cannot, Accepted, SameInBase, NotJudged, Holds} {
 		if s := r.outcomeLine(o); s != "" {
-			fmt.Fprintf(&b, "| %s | %s |\n", o, markdown(s))
+			fmt.Fprintf(&b, "| %s | %s |\n", o, escape(plain.Text(s, false)))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// further are the reasons why nothing can be compared that the verdict's sentence does
+// not give.
+func (r *Result) further() (out []string) {
+	for _, s := range r.Incomparable {
+		if s != r.Why {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // groups are the findings that are no notes, by assertion and severity, in order.
@@ -143,6 +155,9 @@ func (s *Side) line() string {
 		if s != "" {
 			parts = append(parts, s)
 		}
+	}
+	if s.Runs > 1 {
+		add(fmt.Sprintf("the first of %d runs", s.Runs))
 	}
 	add(s.Producer)
 	if s.Kind == "baseline" {
@@ -200,11 +215,14 @@ func shorten(s string) string { return first(s, 80) }
 
 // first is the beginning of a text, with dots where there is more.
 func first(s string, most int) string {
-	r := []rune(s)
-	if len(r) <= most {
-		return s
+	n := 0
+	for i := range s {
+		if n == most {
+			return s[:i] + "..."
+		}
+		n++
 	}
-	return string(r[:most]) + "..."
+	return s
 }
 
 func (r *Result) acceptedLines() (out []string) {
@@ -268,17 +286,21 @@ func (r *Result) outcomeLine(o Outcome) string {
 	return strings.Join(parts, ", ")
 }
 
-// printable keeps text of a trace from moving a terminal's cursor.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != ' ' && !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
+// longest is the most that is told of one thing, in characters: names of kernels fill a
+// page, and a name of a megabyte would fill whatever reads it. The JSON has all.
+const longest = 4000
+
+// printable is text of a trace on one line that does nothing but be read.
+func printable(s string) string { return plain.Text(first(s, longest), false) }
 
 // markdown keeps text of a trace from being markup.
-func markdown(s string) string {
-	return strings.NewReplacer("\\", "\\\\", "|", "\\|", "@", "@<!-- -->", "<", "&lt;", ">", "&gt;", "`", "'", "*", "\\*", "_", "\\_", "[", "\\[").Replace(printable(s))
+func markdown(s string) string { return escape(printable(s)) }
+
+// code is text in the type of code, within a cell of a table.
+func code(s string) string {
+	return "`" + strings.NewReplacer("`", "'", "|", "\\|").Replace(printable(s)) + "`"
+}
+
+func escape(s string) string {
+	return strings.NewReplacer("\\", "\\\\", "|", "\\|", "@", "@<!-- -->", "<", "&lt;", ">", "&gt;", "`", "'", "*", "\\*", "_", "\\_", "[", "\\[").Replace(s)
 }

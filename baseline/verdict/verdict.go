@@ -165,8 +165,9 @@ type AcceptedFinding struct {
 
 // Side is one of the two things compared.
 type Side struct {
-	Name     string   `json:"name"` // file, or name of an embedded baseline
-	Kind     string   `json:"kind"` // "trace", "baseline", or "rules"
+	Name     string   `json:"name"`           // file, or name of an embedded baseline; the first of several runs
+	Runs     int      `json:"runs,omitempty"` // how many there are, where there are several
+	Kind     string   `json:"kind"`           // "trace", "baseline", or "rules"
 	Producer string   `json:"producer,omitempty"`
 	Vendor   string   `json:"vendor,omitempty"`
 	Devices  []string `json:"devices,omitempty"`
@@ -177,6 +178,7 @@ type Side struct {
 
 // Result is a comparison's outcome.
 type Result struct {
+	Schema  string  `json:"schema"` // SchemaName
 	Format  string  `json:"format"` // "flagos-trace-diff"
 	Version int     `json:"version"`
 	What    string  `json:"what"` // "structure", "parity", "performance", "rules", "occupancy"
@@ -197,15 +199,18 @@ type Result struct {
 	rank map[string]int
 }
 
-// Format and version of the JSON.
+// SchemaName names the form of the JSON, as all documents of this program do. It
+// changes where a field changes its meaning or goes away. Format and Version say the
+// same for programs that were written before it was there.
 const (
-	Format  = "flagos-trace-diff"
-	Version = 1
+	SchemaName = "flagos-trace.diff/1"
+	Format     = "flagos-trace-diff"
+	Version    = 1
 )
 
 // New returns an empty result.
 func New(what string, base, now Side) *Result {
-	return &Result{Format: Format, Version: Version, What: what, Base: base, New: now,
+	return &Result{Schema: SchemaName, Format: Format, Version: Version, What: what, Base: base, New: now,
 		Assertions: []Assertion{}, Findings: []Finding{}, Accepted: []AcceptedFinding{}, Cannot: []Excuse{},
 		Better: []string{}, Incomparable: []string{}, rank: map[string]int{}}
 }

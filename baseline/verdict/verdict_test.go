@@ -140,6 +140,11 @@ func TestReadExceptions(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Expires != "2027-01-31" || list[1].Subject != "" {
 		t.Errorf("%+v, %v", list, err)
 	}
+	for _, none := range []string{"", "# none is left\n", "[]"} {
+		if list, err := ReadExceptions([]byte(none)); err != nil || len(list) != 0 {
+			t.Errorf("%q: %+v, %v", none, list, err)
+		}
+	}
 	for _, bad := range []string{"x", "- {assertion: a}", "- {reason: r}", "- {assertion: a, reason: r, expires: tomorrow}", "- {assertion: a, reason: r, until: 2027-01-01}", "{"} {
 		if _, err := ReadExceptions([]byte(bad)); !errors.Is(err, ErrExceptions) {
 			t.Errorf("%q: %v", bad, err)

@@ -1,9 +1,10 @@
 /*
- * flagos-trace-probe: the least that a program can do on a CUDA device - a
- * context, a fill, two small copies, a wait - so that `flagos-trace doctor` can
- * see whether that works and is recorded. It is linked with no vendor's library.
+ * flagos-trace-probe: the least that a program can do on a device - a context, a
+ * fill, two small copies, a wait - so that `flagos-trace doctor` can see whether
+ * that works and is recorded. It is linked with no vendor's library.
  *
- *     flagos-trace-probe [--seconds N] [--load LIBRARY]...   use the device
+ *     flagos-trace-probe [--seconds N] [--load LIBRARY]...   use a CUDA device
+ *     flagos-trace-probe [--seconds N] --acl LIBRARY         use an Ascend device
  *     flagos-trace-probe [--seconds N] --check LIBRARY       only load a library
  *
  * It says on stdout, a line each and fields separated by tabs, what it is about
@@ -80,6 +81,9 @@ static void must(const char *step, int result)
         name = "";
     if (error_text && error_text(result, &text) != SUCCESS)
         text = "";
+    const char *(*recent)(void) = (const char *(*)(void))dlsym(driver, "aclGetRecentErrMsg");
+    if (recent)
+        text = recent();
     say("error\t%s\t%d\t%s\t%s", step, result, name ? name : "", text ? text : "");
     exit(CALL_FAILED);
 }
@@ -153,10 +157,48 @@ static void use(void)
     say("step\tthe end of the process");
 }
 
+/* Kinds of copies. Source: acl_rt.h. */
+enum { HOST_TO_DEVICE = 1, DEVICE_TO_HOST = 2 };
+
+static void use_acl(const char *path)
+{
+    say("step\tloading %s", path);
+    if (!dlopen(path, RTLD_NOW | RTLD_GLOBAL)) {
+        const char *why = dlerror();
+        say("nodriver\t%s", why ? why : "");
+        exit(NO_DRIVER);
+    }
+    /* As in a program that is linked with it: what was preloaded comes first. */
+    driver = RTLD_DEFAULT;
+    Dl_info where;
+    if (dladdr(function("aclrtGetDeviceCount"), &where) && where.dli_fname)
+        say("acl\t%s", where.dli_fname);
+    uint32_t devices = 0;
+    CALL("aclInit", (const char *), NULL);
+    CALL("aclrtGetDeviceCount", (uint32_t *), &devices);
+    say("devices\t%u", devices);
+    CALL("aclrtSetDevice", (int32_t), 0);
+    const char *(*soc)(void) = (const char *(*)(void))dlsym(driver, "aclrtGetSocName");
+    const char *name = soc ? soc() : NULL;
+    say("device\t%s", name ? name : "a device");
+
+    void *memory = NULL;
+    enum { BYTES = 4096 };
+    static unsigned char host[BYTES];
+    CALL("aclrtMalloc", (void **, size_t, int), &memory, BYTES, 0);
+    CALL("aclrtMemsetAsync", (void *, size_t, int32_t, size_t, void *), memory, BYTES, 7, BYTES, NULL);
+    CALL("aclrtSynchronizeDevice", (void), );
+    CALL("aclrtMemcpy", (void *, size_t, const void *, size_t, int), host, BYTES, memory, BYTES, DEVICE_TO_HOST);
+    CALL("aclrtMemcpy", (void *, size_t, const void *, size_t, int), memory, BYTES, host, BYTES, HOST_TO_DEVICE);
+    CALL("aclrtFree", (void *), memory);
+    say("done\tmemset 1\tmemcpy 2");
+    say("step\tthe end of the process");
+}
+
 int main(int argc, char **argv)
 {
     unsigned seconds = 10;
-    const char *check = NULL, *libraries[8];
+    const char *check = NULL, *acl = NULL, *libraries[8];
     int n = 0;
     for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
@@ -170,11 +212,14 @@ int main(int argc, char **argv)
         } else if (value && strcmp(argv[i], "--check") == 0) {
             check = value;
             continue;
+        } else if (value && strcmp(argv[i], "--acl") == 0) {
+            acl = value;
+            continue;
         } else if (value && strcmp(argv[i], "--load") == 0 && n < (int)(sizeof libraries / sizeof *libraries)) {
             libraries[n++] = value;
             continue;
         }
-        fprintf(stderr, "usage: %s [--seconds N] [--load LIBRARY]... | --check LIBRARY\n", argv[0]);
+        fprintf(stderr, "usage: %s [--seconds N] [--load LIBRARY]... | --acl LIBRARY | --check LIBRARY\n", argv[0]);
         return USAGE;
     }
     /* Ignored or blocked signals are inherited, and this one must come. */
@@ -191,6 +236,9 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < n; i++)
         load(libraries[i]);
-    use();
+    if (acl)
+        use_acl(acl);
+    else
+        use();
     return DONE;
 }

@@ -35,8 +35,8 @@ of text, is refused: it is made to fill memory.
 
 Exit status:
   0    written
-  2    the command line is wrong
-  125  the trace could not be read, or the output not written`,
+  2    the command line is wrong, or the trace cannot be used
+  125  the output could not be written`,
 		Example: `  flagos-trace cat trace.json.gz -o trace.json
   flagos-trace cat - -o trace.json.zst < trace.json`,
 		Args: cobra.ExactArgs(1),
@@ -49,7 +49,7 @@ Exit status:
 		defer onInterrupt(cmd)()
 		doc, err := readOne(args[0], member, rules)
 		if err != nil {
-			return fail(err)
+			return unusable(err)
 		}
 		stats, err := chrome.WriteFile(orStdout(output), doc.Trace, chrome.Options{})
 		if err != nil || quiet {

@@ -47,7 +47,7 @@ func TestCat(t *testing.T) {
 		}
 	}
 	for _, bad := range [][]string{{"cat", "none.json", "-o", filepath.Join(dir, "x")}, {"cat", from, "-o", filepath.Join(dir, "x"), "--member", "y"}} {
-		if status := run(bad, &out, &errs); status != exitFailure {
+		if status := run(bad, &out, &errs); status != exitUsage {
 			t.Errorf("%v: status %d", bad, status)
 		}
 	}

@@ -41,8 +41,8 @@ by Python functions), cut off (clip), or left out (drop).
 
 Exit status:
   0    written
-  2    the command line is wrong
-  125  the trace could not be read, has no such part, or the output not written`
+  2    the command line is wrong, or the trace cannot be used or has no such part
+  125  the output could not be written`
 
 func newCut() *cobra.Command {
 	var (
@@ -96,7 +96,7 @@ func newCut() *cobra.Command {
 		}
 		doc, err := readOne(args[0], member, rules)
 		if err != nil {
-			return fail(err)
+			return unusable(err)
 		}
 		if from != "" || to != "" {
 			w, err := cut.ParseWindow(doc.Trace, from, to)
@@ -107,7 +107,7 @@ func newCut() *cobra.Command {
 		}
 		part, result, err := cut.Trace(doc.Trace, o)
 		if err != nil {
-			return fail(fmt.Errorf("%s: %w", doc.Name, err))
+			return unusable(fmt.Errorf("%s: %w", doc.Name, err))
 		}
 		if _, err := chrome.WriteFile(orStdout(output), part, chrome.Options{}); err != nil || quiet {
 			return fail(err)

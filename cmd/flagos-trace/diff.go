@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,8 @@ import (
 	"github.com/flagos-ai/flagos-trace/baseline"
 	"github.com/flagos-ai/flagos-trace/baseline/load"
 	"github.com/flagos-ai/flagos-trace/baseline/verdict"
+	"github.com/flagos-ai/flagos-trace/capability"
+	"github.com/flagos-ai/flagos-trace/internal/strictyaml"
 )
 
 const diffLong = `Hold the structure of a trace against another's, or against a baseline: categories,
@@ -66,6 +67,7 @@ type diffFlags struct {
 func newDiff() *cobra.Command {
 	var o diffFlags
 	modes := []diffMode{}
+	var modeFlags []string
 	for _, f := range diffModes {
 		modes = append(modes, f())
 	}
@@ -87,6 +89,9 @@ func newDiff() *cobra.Command {
   flagos-trace diff -o junit=diff.xml -o sarif=diff.sarif base.json new.json.gz
   flagos-trace diff --markdown base.json new.json.gz > diff.md`,
 		Args: func(cmd *cobra.Command, args []string) error {
+			if err := checkMode(cmd.Flags(), chosen() != nil, modeFlags); err != nil {
+				return badInput(err)
+			}
 			if chosen() != nil || o.schema {
 				return nil
 			}
@@ -96,7 +101,8 @@ func newDiff() *cobra.Command {
 			if err := o.out.check(); err != nil {
 				return badInput(err)
 			}
-			if err := o.out.apart(append(args, o.base, o.exceptions, o.capabilities)...); err != nil {
+			inputs := slices.Concat(args, []string{o.base, o.exceptions, o.capabilities})
+			if err := cmp.Or(o.out.apart(inputs...), onceStdin(inputs...)); err != nil {
 				return badInput(err)
 			}
 			if m := chosen(); m != nil {
@@ -105,7 +111,7 @@ func newDiff() *cobra.Command {
 			return runDiff(cmd, args, &o)
 		},
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badInput(err) })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badInput(flagError(err)) })
 	f := cmd.Flags()
 	f.StringVar(&o.base, "baseline", "", "`name` of an embedded baseline, or a baseline file, to use as BASE")
 	f.StringVar(&o.parity, "parity", "", "ask another set of assertions, absolutely: torch-fl")
@@ -117,7 +123,7 @@ func newDiff() *cobra.Command {
 	o.out.addFlags(f)
 	f.BoolVar(&o.schema, "schema", false, "print the schema of the JSON and end")
 	for _, m := range modes {
-		m.addFlags(f)
+		modeFlags = append(modeFlags, added(f, m.addFlags)...)
 		long, example := m.help()
 		rules, exits, _ := strings.Cut(cmd.Long, "\n\nExit status:")
 		cmd.Long = rules + "\n\n" + long + "\n\nExit status:" + exits
@@ -184,7 +190,7 @@ func (o *diffFlags) options() (baseline.Options, error) {
 		return opts, fmt.Errorf("--scope is %q; it is full or device", o.scope)
 	}
 	if o.capabilities != "" {
-		text, err := os.ReadFile(o.capabilities)
+		text, err := strictyaml.Text(o.capabilities)
 		if err != nil {
 			return opts, err
 		}
@@ -192,8 +198,11 @@ func (o *diffFlags) options() (baseline.Options, error) {
 			return opts, fmt.Errorf("%s: %w", o.capabilities, err)
 		}
 	}
+	if err := checkVendor(o.vendor, cmp.Or(opts.Capabilities, capability.Default())); err != nil {
+		return opts, err
+	}
 	if o.exceptions != "" {
-		text, err := os.ReadFile(o.exceptions)
+		text, err := strictyaml.Text(o.exceptions)
 		if err != nil {
 			return opts, err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,11 @@ of different vendors, of eager and compiled programs, and of graphs' replays can
 compared; tables (--by) divide all of it by operator, kernel, class of kernel, module,
 annotation, step or category. With several runs a side differences are tested, and
 the tests corrected for their number; changes below --min-effect do not matter. One
-run a side tells nothing about changes below --noise-floor: they are inconclusive.`
+run a side tells nothing about changes below --noise-floor: they are inconclusive. So
+is one against several, whose mean is taken. Less time for less work (operators, calls
+or launches that the new side lacks, from --min-share of the device time on) is
+inconclusive, too, and the reason names them. Both sides are traces; baselines have no
+times, and flags about structure do not go with --perf.`
 
 const diffPerfExample = `  flagos-trace diff --perf h100.json.gz mi300.json.gz --by operator,class --wide
   flagos-trace diff --perf base-*.json.gz --new new-*.json.gz --markdown`
@@ -54,7 +59,7 @@ func (p *perfDiff) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&p.view.Wide, "wide", false, "with --perf: print launch delay, idle time and overlap, too")
 	f.Float64Var(&p.o.Alpha, "alpha", 0.05, "with --perf: how often sides that do not differ may be found to differ, at most")
 	f.Float64Var(&p.o.MinEffect, "min-effect", 0.02, "with --perf: the smallest change that matters; 0.02 is 2 %")
-	f.Float64Var(&p.o.MinShare, "min-share", 0.005, "with --perf: share of the device time from which on a row is tested")
+	f.Float64Var(&p.o.MinShare, "min-share", 0.005, "with --perf: share of the device time from which on a row is tested, and missing work counts")
 	f.Float64Var(&p.o.NoiseFloor, "noise-floor", 0.05, "with --perf: what times of single runs may differ by and mean nothing")
 	f.StringVar(&p.correction, "correction", string(compare.Holm), "with --perf: for many tests: holm, or bh, which finds more at a rate of false alarms")
 	f.StringVar(&p.rules, "match-rules", "", "with --perf: YAML `file` of names that mean the same; it adds to the built-in ones")
@@ -91,7 +96,7 @@ func (p *perfDiff) sides(args []string) (base, now []string, err error) {
 	case p.before == 0:
 		return nil, nil, errors.New("--perf needs a file of the base before --new")
 	}
-	return args[:p.before], append(slices.Clone(p.now), args[p.before:]...), nil
+	return args[:p.before], slices.Concat(p.now, args[p.before:]), nil
 }
 
 // run compares and prints; the error is the exit status.
@@ -103,7 +108,8 @@ func (p *perfDiff) run(cmd *cobra.Command, args []string, out *outputs) error {
 	}
 	base, now, err := p.sides(args)
 	if err == nil {
-		err = out.apart(append(slices.Clone(base), now...)...)
+		all := slices.Concat(base, now)
+		err = cmp.Or(onceStdin(all...), out.apart(all...))
 	}
 	if err == nil {
 		err = p.check()
@@ -114,8 +120,12 @@ func (p *perfDiff) run(cmd *cobra.Command, args []string, out *outputs) error {
 	if err != nil {
 		return badInput(err)
 	}
-	r, err := p.compare(base, now)
-	report := verdict.One("diff --perf", r.Result())
+	r, bad, err := p.compare(base, now)
+	result := r.Result()
+	if bad != "" {
+		result.New.Name = bad // what forms for pipelines point at
+	}
+	report := verdict.One("diff --perf", result)
 	forms := map[string]func(io.Writer) error{
 		"text":     func(w io.Writer) error { return r.WriteText(w, p.view) },
 		"markdown": func(w io.Writer) error { return r.WriteMarkdown(w, p.view) },
@@ -128,22 +138,23 @@ func (p *perfDiff) run(cmd *cobra.Command, args []string, out *outputs) error {
 }
 
 // compare reads the runs and compares them. If one cannot be read, the report says
-// so, as the error does.
-func (p *perfDiff) compare(base, now []string) (*compare.Report, error) {
+// so, as the error does; bad is its name, if it is of the new side.
+func (p *perfDiff) compare(base, now []string) (r *compare.Report, bad string, err error) {
 	member, _ := p.flags.GetString("member")
 	var inputs [2][]compare.Input
 	for side, names := range [2][]string{base, now} {
 		for _, name := range names {
 			in, err := load.Run(name, member)
 			if err != nil {
-				r := compare.Run(nil, nil, p.o)
-				r.Incomparable, r.Why = []string{err.Error()}, err.Error()
-				return r, err
+				if side == int(compare.New) {
+					bad = name
+				}
+				return compare.Unusable(base, now, p.o, err), bad, err
 			}
 			inputs[side] = append(inputs[side], in)
 		}
 	}
-	return compare.Run(inputs[0], inputs[1], p.o), nil
+	return compare.Run(inputs[0], inputs[1], p.o), "", nil
 }
 
 func (p *perfDiff) check() error {
@@ -161,6 +172,9 @@ func (p *perfDiff) check() error {
 	}
 	if p.view.Top < 1 {
 		return fmt.Errorf("--top is %d; it is at least 1", p.view.Top)
+	}
+	if len(p.view.By) == 0 {
+		return fmt.Errorf("--by is empty; there are %s, and all", strings.Join(compare.Tables, ", "))
 	}
 	if slices.Contains(p.view.By, "all") {
 		p.view.By = compare.Tables

@@ -15,10 +15,11 @@ const doctorLong = `Find out whether a recording would work here, and if not, wh
 
 It looks at the agent, at variables and limits that matter, at the devices and the
 vendors' libraries, and at Python and torch (torch is not imported). Then
-flagos-trace-probe, a tiny program, uses the first device: alone, and recorded as
-any program would be, so that the library that is used, its version, its records
-and their clock are seen at work. A run that hangs is ended after 10 s. The probe
-takes some memory of the device for a moment; --no-probe leaves the device alone.
+flagos-trace-probe, a tiny program, uses the first device, CUDA's or Ascend's: alone,
+and recorded as any program would be, so that the library that is used, its version,
+its records and their clock are seen at work. A run that hangs is ended after 10 s.
+The probe takes some memory of the device for a moment; --no-probe leaves the device
+alone.
 
 Every finding has a status - ok, warn, fail, or skip for what does not apply - and,
 for warn and fail, a fix. The last lines are the verdict and what to mend first.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -61,6 +61,10 @@ func newExport() *cobra.Command {
 		if member != "" && format != "perfetto" {
 			return fmt.Errorf("--member is for --format perfetto: the others take all traces of an archive")
 		}
+		if err := notInput(output, args...); err != nil {
+			return err
+		}
+		warnTwice(cmd.ErrOrStderr(), args)
 		o := chrome.ReadOptions{}
 		if rules != "" {
 			var err error
@@ -68,7 +72,10 @@ func newExport() *cobra.Command {
 				return &failure{exitUsage, err}
 			}
 		}
-		w := exporter{files: args, output: output, read: o, args: !noArgs}
+		// What is kept of a trace has few pointers: collecting often costs little and
+		// keeps the peak low.
+		defer debug.SetGCPercent(debug.SetGCPercent(25))
+		w := exporter{warn: cmd.ErrOrStderr(), files: args, output: output, read: o, args: !noArgs}
 		var text string
 		var err error
 		switch format {
@@ -111,6 +118,7 @@ func newExport() *cobra.Command {
 
 // exporter writes traces; its errors are those of reading, unless they are a failure.
 type exporter struct {
+	warn   io.Writer
 	files  []string
 	output string
 	read   chrome.ReadOptions
@@ -119,9 +127,12 @@ type exporter struct {
 
 // each has all traces written as tables.
 func (w *exporter) each(add func(*export.Table) error) error {
+	names := newTraceNames(w.files)
 	for _, path := range w.files {
-		err := chrome.ReadEach(path, w.read, func(d *chrome.Document) error {
-			return w.failed(add(export.NewTable(d.Trace, filepath.Base(d.Name), w.args)))
+		err := export.Each(path, w.read, w.args, func(t *export.Table) error {
+			t.Rename(names.of(t.File()))
+			warnUnread(w.warn, t.File(), t.Findings())
+			return w.failed(add(t))
 		})
 		if err != nil {
 			return err
@@ -178,6 +189,7 @@ func (w *exporter) perfetto(cmd *cobra.Command, member, rules string) (text stri
 	if err != nil {
 		return "", err
 	}
+	warnUnread(w.warn, d.Name, d.FindingCounts)
 	err = w.file(cmd, func(out io.Writer) error {
 		s, err := perfetto.Write(out, d.Trace, perfetto.Options{NoArgs: !w.args})
 		text = fmt.Sprintf("%s: %s, %s, %s", w.output, plural(int(s.Slices), "span", "spans"), plural(int(s.Instants), "instant", "instants"), plural(int(s.Flows), "arrow", "arrows"))

@@ -20,8 +20,8 @@ checks marked as advisory are told and do not count.
 
 The traces are those of the command line, or those that the configuration names under
 new. Paths in it are relative to its folder. Keys that it does not know are refused,
-with the line. --init writes a configuration that explains itself. --baseline does
-without one.
+with the line, and so are two checks of one name. --init writes a configuration that
+explains itself. --baseline does without one.
 
 A check whose input cannot be used is incomparable, and the others are made all the
 same. docs/ci.md tells how to use it in GitHub Actions and GitLab.
@@ -66,15 +66,15 @@ func newGate() *cobra.Command {
 			if err != nil {
 				return badInput(err)
 			}
-			if err := out.apart(append(args, config, base)...); err != nil {
+			if err := out.apart(append(c.Inputs(args), base)...); err != nil {
 				return badInput(err)
 			}
 			return out.write(w, c.Run(args, time.Now()), nil)
 		},
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badInput(err) })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badInput(flagError(err)) })
 	f := cmd.Flags()
-	f.StringVar(&config, "config", "gate.yaml", "configuration `file`")
+	f.StringVar(&config, "config", "gate.yaml", "configuration `file`; - is standard input")
 	f.StringVar(&base, "baseline", "", "instead of a configuration: check the rules of validate, and the structure against this embedded baseline, baseline file or trace")
 	f.BoolVar(&create, "init", false, "write a configuration to begin with, and end")
 	out.addFlags(f)
@@ -84,6 +84,9 @@ func newGate() *cobra.Command {
 
 // loadGate is the configuration of a file, or the one for a base.
 func loadGate(cmd *cobra.Command, config, base string) (*gate.Config, error) {
+	if base == "" && cmd.Flags().Changed("baseline") {
+		return nil, errors.New("--baseline is empty: it names what traces are held against, such as torch-cuda")
+	}
 	if base != "" {
 		if cmd.Flags().Changed("config") {
 			return nil, errors.New("--baseline stands instead of --config: give one of them")

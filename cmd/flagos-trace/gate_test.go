@@ -41,6 +41,7 @@ func TestGate(t *testing.T) {
 		{"two forms", []string{"--config", config, "--format", "text,github", comp}, 1, []string{"REGRESSION: 1 of 2", "::error file="}},
 		{"to standard output", []string{"--config", config, "-o", "junit=-", comp}, 1, []string{"<testsuites"}},
 		{"schema", []string{"--schema"}, 0, []string{`"Result of flagos-trace gate"`}},
+		{"two of one name", []string{"--config", write(t, dir, "two.yaml", "version: 1\nstructure:\n  - {}\n  - {scope: device}\n"), comp}, 3, []string{"two.yaml", "line 3", "line 4", "structure against torch-cuda"}},
 		{"a key it does not know", []string{"--config", typo, comp}, 3, []string{"typo.yaml", "line 2", `"failon"`, "fail_on"}},
 		{"no configuration", []string{"--config", filepath.Join(dir, "none.yaml"), comp}, 3, []string{"none.yaml", "--init"}},
 		{"both", []string{"--config", config, "--baseline", "torch-cuda", comp}, 3, []string{"give one of them"}},
@@ -105,7 +106,7 @@ func TestGateJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := write(t, dir, "gate.yaml", "version: 1\nvalidate: {fail_on: note}\noccupancy: {min: 50, min_share: 0}\nstructure:\n  - {}\n  - {parity: torch-fl, advisory: true}\n"+
+	config := write(t, dir, "gate.yaml", "version: 1\nvalidate: {fail_on: note}\noccupancy: {min: 50, min_share: 0}\nstructure:\n  - {}\n  - {parity: torch-fl, name: parity, advisory: true}\n"+
 		"performance:\n  - base: "+abs+"\n    budgets: [{operator: '*', max_time: 1ns}]\n")
 	var schema map[string]any
 	var out, errs bytes.Buffer

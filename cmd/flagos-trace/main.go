@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flagos-ai/flagos-trace/internal/version"
-	"github.com/flagos-ai/flagos-trace/record"
 )
 
 // Exit statuses of every command. Those that only record has are described in
@@ -36,10 +35,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitOK
 	case !errors.As(err, &failed):
 		// Cobra's own errors are about the command line.
-		fmt.Fprintf(stderr, "%s: %s\nRun '%s --help' for usage.\n", cmd.CommandPath(), record.Printable(err.Error(), true), cmd.CommandPath())
+		fmt.Fprintf(stderr, "%s: %s\nRun '%s --help' for usage.\n", cmd.CommandPath(), errorText(err), cmd.CommandPath())
 		return exitUsage
 	case failed.err != nil:
-		fmt.Fprintf(stderr, "%s: %s\n", cmd.CommandPath(), record.Printable(failed.err.Error(), true))
+		fmt.Fprintf(stderr, "%s: %s\n", cmd.CommandPath(), errorText(failed.err))
 	}
 	return failed.status
 }

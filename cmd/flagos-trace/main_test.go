@@ -51,7 +51,7 @@ This page is made from the help texts: ` + "`go test ./cmd/flagos-trace -update`
 | 1 | occupancy | the configuration cannot be launched, or a kernel of the trace fails a gate; table: a row is refused or is none |
 | 1 | diff, gate | regression: something is worse, or different |
 | 2 | diff, gate | inconclusive: something could not be judged |
-| 2 | all but diff, gate | the command line is wrong; for validate and repair also: a file is no trace, or cannot be read |
+| 2 | all but diff, gate | the command line is wrong; for all that read traces but record, check, ctl and import also: a file is no trace, or cannot be read |
 | 3 | diff, gate | incomparable: a trace is incomplete; also input that cannot be used, and a wrong command line |
 | 3 | merge, ranks | clocks cannot be aligned |
 | 125 | all | flagos-trace itself failed; for record: the command was not started, or it succeeded and its trace could not be written |

@@ -139,6 +139,9 @@ func (s *traceServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Vary", "Origin")
 	h.Set("Cache-Control", "no-cache")
 	switch {
+	case !isLoopback(r.Host):
+		// A page that gave its own name this machine's address may ask without an Origin.
+		http.Error(w, "this is for this machine, by the name of its loopback", http.StatusForbidden)
 	case r.URL.Path != "/"+s.name:
 		http.Error(w, "there is only /"+s.name, http.StatusNotFound)
 	case r.Method == http.MethodOptions:
@@ -155,6 +158,15 @@ func (s *traceServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.send(w, r)
 	}
+}
+
+// isLoopback reports whether the host of a request is this machine's loopback.
+func isLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func (s *traceServer) send(w http.ResponseWriter, r *http.Request) {

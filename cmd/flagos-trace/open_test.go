@@ -42,12 +42,14 @@ func TestOpen(t *testing.T) {
 	if err != nil || !strings.HasPrefix(address, "http://127.0.0.1:") || !strings.HasSuffix(address, "/basic.kineto.json.gz") {
 		t.Fatalf("link %q", link)
 	}
+	host := ""
 	ask := func(method, address, origin string) *http.Response {
 		t.Helper()
 		r, err := http.NewRequest(method, address, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+		r.Host = host
 		if origin != "" {
 			r.Header.Set("Origin", origin)
 		}
@@ -84,6 +86,15 @@ func TestOpen(t *testing.T) {
 		default:
 		}
 	}
+	for name, want := range map[string]int{"example.org:9001": http.StatusForbidden, "example.org": http.StatusForbidden, "localhost:9001": http.StatusOK, "[::1]:9001": http.StatusOK} {
+		host = name
+		resp := ask(http.MethodHead, address, "")
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("asked as %s: status %d, not %d", name, resp.StatusCode, want)
+		}
+	}
+	host = ""
 	resp := ask(http.MethodGet, address, viewer)
 	got, err := io.ReadAll(resp.Body)
 	resp.Body.Close()

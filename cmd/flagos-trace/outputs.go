@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -61,10 +62,10 @@ func (o *outputs) apart(inputs ...string) error {
 	seen := map[string]bool{}
 	for _, s := range o.files {
 		_, name, _ := strings.Cut(s, "=")
-		if seen[name] {
+		if seen[filepath.Clean(name)] {
 			return fmt.Errorf("-o names %s twice: each form needs a file of its own", name)
 		}
-		seen[name] = true
+		seen[filepath.Clean(name)] = true
 		if err := notInput(name, inputs...); err != nil {
 			return err
 		}

@@ -22,13 +22,21 @@ func TestOutputNotInput(t *testing.T) {
 	if err := os.Symlink(now, link); err != nil {
 		t.Fatal(err)
 	}
+	config := write(t, dir, "gate.yaml", "version: 1\nvalidate:\nstructure: [{base: base.json, exceptions: e.yaml}]\nnew: ['ne*.json']\n")
+	accepted := write(t, dir, "e.yaml", "- {assertion: rows, reason: so}\n")
 	for _, args := range [][]string{
+		{"gate", "--config", config, "-o", "json=" + now},
+		{"gate", "--config", config, "-o", "json=" + link},
+		{"gate", "--config", config, "-o", "json=" + base},
+		{"gate", "--config", config, "-o", "json=" + config},
+		{"gate", "--config", config, "-o", "json=" + accepted},
 		{"diff", base, now, "-o", "json=" + now},
 		{"diff", base, now, "-o", "markdown=" + link},
 		{"diff", "--baseline", base, now, "-o", "json=" + base},
 		{"diff", "--perf", base, now, "-o", "json=" + now},
 		{"diff", "--perf", base, "--new", now, "-o", "json=" + now},
 		{"diff", base, now, "-o", "junit=" + filepath.Join(dir, "x"), "-o", "sarif=" + filepath.Join(dir, "x")},
+		{"diff", base, now, "-o", "junit=" + filepath.Join(dir, "x"), "-o", "sarif=" + dir + "/./x"},
 		{"gate", "--baseline", base, now, "-o", "junit=" + now},
 		{"gate", "--baseline", base, now, "-o", "junit=" + base},
 		{"baseline", "create", now, "-o", now},

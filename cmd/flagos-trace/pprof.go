@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -29,10 +28,11 @@ operators, the API call, the kernel - and write that as a profile for pprof:
 
 Choose what is shown with pprof's -sample_index:
 
-  device_time    ns that kernels, copies and fills ran; the default. Those that run
-                 at the same time count in full
+  device_time    ns that kernels, copies and fills ran; the default where there are
+                 any. Those that run at the same time count in full
   device_count   how many of them
-  cpu_time       ns of host threads, of each span without those inside it
+  cpu_time       ns of host threads, of each span without those inside it; the
+                 default where no device work is
   launch_delay   ns from the begin of a call to that of the first work it started
   bytes          that copies and fills moved, where the trace says so
   device_idle    ns for which the device had nothing to do before the work began
@@ -46,12 +46,15 @@ Several traces, merged ones and zip archives of traces go into one profile; the 
 rank tells them apart, and the label trace where a trace says no rank. They are read
 one after the other: memory is that of the largest trace.
 
-Kernels keep their whole names, template arguments included.
+Kernels keep their whole names, template arguments included. Characters that a
+terminal obeys are written as escapes, and what is below 512 frames is one frame,
+(deeper).
 
 Exit status:
-  0    written
-  2    the command line is wrong, or a trace cannot be used
-  125  the output could not be written`
+  0      written
+  2      the command line is wrong, or a trace cannot be used
+  125    the output could not be written
+  128+n  signal n ended it; nothing of the output is there`
 
 // pprofClasses are the frames that can be left out.
 var pprofClasses = map[string]calltree.Class{
@@ -73,7 +76,7 @@ func newPprof() *cobra.Command {
 		Args: cobra.MinimumNArgs(1),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !slices.Contains(pprofile.Values, value) {
+		if value != "" && !slices.Contains(pprofile.Values, value) {
 			return fmt.Errorf("--value %s: there are %s", value, strings.Join(pprofile.Values, ", "))
 		}
 		if cmd.Flags().Changed("value") && !folded {
@@ -87,7 +90,12 @@ func newPprof() *cobra.Command {
 			}
 			classes = append(classes, c)
 		}
-		b, err := profileTraces(args, rules, classes)
+		if err := notInput(output, args...); err != nil {
+			return err
+		}
+		warnTwice(cmd.ErrOrStderr(), args)
+		defer onInterrupt(cmd)()
+		b, err := profileTraces(cmd.ErrOrStderr(), args, rules, classes)
 		if err != nil {
 			return &failure{exitUsage, err}
 		}
@@ -96,6 +104,12 @@ func newPprof() *cobra.Command {
 			return &failure{exitUsage, fmt.Errorf("%s: %w", strings.Join(args, ", "), err)}
 		}
 		if folded {
+			if value == "" {
+				value = b.Main()
+			}
+			if !b.Has(value) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "nothing has %s: %s is empty\n", value, record.Printable(output, false))
+			}
 			return fail(writeOutput(output, func(w io.Writer) error {
 				if !strings.HasSuffix(output, ".gz") {
 					return b.WriteFolded(w, value)
@@ -114,15 +128,22 @@ func newPprof() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&output, "output", "o", "", "`file` to write, - for standard output; compressed if it ends in .gz")
 	f.BoolVar(&folded, "folded", false, "write a line for each call path, for flame graph tools")
-	f.StringVar(&value, "value", "device_time", "the `name` of the value that --folded writes")
+	f.StringVar(&value, "value", "", "the `name` of the value that --folded writes (default device_time, or cpu_time without device work)")
 	f.StringSliceVar(&hide, "hide", nil, "leave `kinds` of frames out: python, module, annotation, step, operator, call, other")
 	f.StringVar(&rules, "rules", "", "YAML `file` with further names of categories, arguments and arrows")
 	cmd.MarkFlagRequired("output")
 	return cmd
 }
 
-// profileTraces adds up the traces of files.
-func profileTraces(files []string, rules string, hide []calltree.Class) (*pprofile.Builder, error) {
+// warnUnread says which part of a trace is in no result.
+func warnUnread(w io.Writer, name string, counts map[string]uint64) {
+	for _, lost := range chrome.Unread(counts) {
+		fmt.Fprintf(w, "%s: a part of the trace is missing: %s\n", record.Printable(name, false), lost)
+	}
+}
+
+// profileTraces adds up the traces of files, and warns of what of them is missing.
+func profileTraces(warn io.Writer, files []string, rules string, hide []calltree.Class) (*pprofile.Builder, error) {
 	o := chrome.ReadOptions{}
 	if rules != "" {
 		var err error
@@ -131,14 +152,18 @@ func profileTraces(files []string, rules string, hide []calltree.Class) (*pprofi
 		}
 	}
 	b := pprofile.New(hide...)
+	names := newTraceNames(files)
 	for _, path := range files {
 		err := chrome.ReadEach(path, o, func(d *chrome.Document) error {
 			name := ""
 			if len(files) > 1 || d.Name != path {
-				name = filepath.Base(d.Name)
+				name = names.of(d.Name)
 			}
-			b.Add(d.Trace, name)
+			if err := b.Add(d.Trace, name); err != nil {
+				return fmt.Errorf("%s: %w", d.Name, err)
+			}
 			b.Comment(aboutTrace(d))
+			warnUnread(warn, d.Name, d.FindingCounts)
 			return nil
 		})
 		if err != nil {
@@ -152,6 +177,9 @@ func profileTraces(files []string, rules string, hide []calltree.Class) (*pprofi
 // aboutTrace says in a line what trace a result is of, and what is missing in it.
 func aboutTrace(d *chrome.Document) string {
 	text := fmt.Sprintf("%s, by %s", record.Printable(d.Name, false), d.Producer)
+	for _, lost := range chrome.Unread(d.FindingCounts) {
+		text += "; " + lost
+	}
 	if c := d.Trace.Completeness; c != nil && c.Recorded() && c.Verdict != "" && c.Verdict != timeline.Complete {
 		text += fmt.Sprintf("; %s: see flagos-trace check", c.Verdict)
 	}

@@ -21,6 +21,10 @@ func TestPprof(t *testing.T) {
 	if err := os.WriteFile(empty, []byte(`{"traceEvents":[]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	host := filepath.Join(dir, "host.json")
+	if err := os.WriteFile(host, []byte(`{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"mm","pid":1,"tid":1,"ts":1,"dur":5}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, c := range []struct {
 		name   string
@@ -34,6 +38,8 @@ func TestPprof(t *testing.T) {
 		{"no ranks", []string{pairs + "basic.kineto.json.gz", pairs + "train.kineto.json.gz", "-o", at("two.pb.gz")}, exitOK, ""},
 		{"folded", []string{pairs + "basic.kineto.json.gz", "--folded", "-o", at("basic.txt")}, exitOK, ""},
 		{"folded and compressed", []string{pairs + "basic.kineto.json.gz", "--folded", "--value", "cpu_time", "-o", at("basic.txt.gz")}, exitOK, ""},
+		{"no device work", []string{host, "--folded", "-o", at("host.txt")}, exitOK, ""},
+		{"nothing of a value", []string{host, "--folded", "--value", "bytes", "-o", at("nobytes.txt")}, exitOK, "nothing has bytes"},
 		{"nothing in it", []string{empty, "-o", at("empty.pb.gz")}, exitUsage, "neither device work nor spans"},
 		{"no trace", []string{"pprof_test.go", "-o", at("none.pb.gz")}, exitUsage, "pprof_test.go"},
 		{"no file", []string{at("missing.json"), "-o", at("none.pb.gz")}, exitUsage, "missing.json"},
@@ -64,6 +70,9 @@ func TestPprof(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		return p
+	}
+	if text, err := os.ReadFile(at("host.txt")); err != nil || string(text) != "mm 5000\n" {
+		t.Errorf("without device work: %q, %v", text, err)
 	}
 	if a, b := parse("basic.pb.gz"), parse("basic.pb"); a.String() != b.String() {
 		t.Error("the two forms of the profile differ")

@@ -20,7 +20,7 @@ The agent, libflagos_trace.so, is loaded into every process that uses the GPU. I
 is looked for beside flagos-trace, then in ../lib, then in FLAGOS_TRACE_AGENT; its
 other part, libflagos_trace_go.so, has to lie beside it. A process whose limits leave
 no room for both it and the agent runs as without, and its trace says that nothing was
-recorded and why: recording takes 16 threads (ulimit -u 32 more at least), address space
+recorded and why: recording takes 11 threads (ulimit -u 22 more at least), address space
 to spare (ulimit -v 64 GiB more, if there is a limit) and data (ulimit -d 1 GiB more). The
 command's input, output and exit status are its own; flagos-trace writes to stderr
 only, and but for a line of progress on a terminal only when the command has ended.

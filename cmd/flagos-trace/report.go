@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -32,9 +33,10 @@ Several traces, merged ones and zip archives of traces are the ranks of one job.
 Names in a trace cannot become a part of the page: it shows them as text.
 
 Exit status:
-  0    written
-  2    the command line is wrong, or a trace cannot be used
-  125  the output could not be written`
+  0      written
+  2      the command line is wrong, or a trace cannot be used
+  125    the output could not be written
+  128+n  signal n ended it; nothing of the output is there`
 
 func newReport() *cobra.Command {
 	var o htmlpage.Options
@@ -48,6 +50,11 @@ func newReport() *cobra.Command {
   flagos-trace report trace.json.gz --diff base.json.gz -o change.html`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notInput(output, append(slices.Clone(args), o.Base...)...); err != nil {
+				return err
+			}
+			warnTwice(cmd.ErrOrStderr(), args)
+			defer onInterrupt(cmd)()
 			if rules != "" {
 				var err error
 				if o.Rules, err = chrome.LoadRules(rules); err != nil {
@@ -56,7 +63,7 @@ func newReport() *cobra.Command {
 			}
 			// Traces are large and have few pointers: collecting often costs little and
 			// keeps the peak low.
-			defer debug.SetGCPercent(debug.SetGCPercent(50))
+			defer debug.SetGCPercent(debug.SetGCPercent(25))
 			r, err := htmlpage.Files(args, o)
 			if err != nil {
 				return &failure{exitUsage, err}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -67,8 +68,11 @@ func newSummary() *cobra.Command {
   flagos-trace summary --json rank*.json.gz > summary.json
   flagos-trace summary --csv --by kernels --sort count trace.json.gz`,
 		Args: func(cmd *cobra.Command, args []string) error {
+			if s.schema && len(args) > 0 {
+				return errors.New("--schema takes no trace: it prints what --json looks like, and ends")
+			}
 			if s.schema {
-				return cobra.NoArgs(cmd, args)
+				return nil
 			}
 			return cobra.MinimumNArgs(1)(cmd, args)
 		},
@@ -106,6 +110,7 @@ func (s *summaryFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	s.full = cmd.Flags().Changed("top")
+	warnTwice(cmd.ErrOrStderr(), args)
 	sum, err := summary.Files(args, s.o)
 	if err != nil {
 		return &failure{exitUsage, err}

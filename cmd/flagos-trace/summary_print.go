@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flagos-ai/flagos-trace/chrome"
 	"github.com/flagos-ai/flagos-trace/summary"
 )
 
@@ -96,12 +97,15 @@ func (p *summaryPage) completeness(t *summary.Trace) {
 	if c != nil && len(c.Cuts) > 0 {
 		p.line("  a part of a trace: %s", strings.Join(c.Cuts, ", then "))
 	}
+	for _, lost := range chrome.Unread(t.Findings) {
+		p.line("  a part of the trace is missing: %s", lost)
+	}
 	if len(t.Findings) > 0 {
 		var n uint64
 		for _, k := range t.Findings {
 			n += k
 		}
-		p.line("  reading it found %d odd or broken things: flagos-trace validate names them", n)
+		p.line("  reading it found %s: flagos-trace validate says more", plural(int(n), "odd or broken thing", "odd or broken things"))
 	}
 }
 

@@ -33,6 +33,8 @@ func TestSummaryCommand(t *testing.T) {
 	none := write("none.json", "hello")
 	lost := write("lost.json", strings.Replace(summaryTrace, `{"traceEvents"`, `{"flagosTrace": {"verdict": "incomplete", "tool": "flagos-trace 1", "ended": "cut",
 		"dropped": {"broken_record": 3, "out_of_window": 7}, "signal": "SIGKILL"}, "traceEvents"`, 1))
+	hidden := write("hidden.json", strings.Replace(summaryTrace, "gemm", "a\u009b31m\u202eb<", 1))
+	half := write("half.json", summaryTrace[:len(summaryTrace)-30])
 	summarize := func(args ...string) (int, string, string) {
 		var out, errs bytes.Buffer
 		status := run(append([]string{"summary"}, args...), &out, &errs)
@@ -50,12 +52,16 @@ func TestSummaryCommand(t *testing.T) {
 			"Sums are right to the nanosecond: operators, and work without one; kernels, copies and fills; busy and idle time of devices; critical path.",
 		}},
 		{[]string{lost}, exitOK, []string{"completeness: incomplete; 3 records dropped: broken record; the program was ended by SIGKILL\n"}},
+		{[]string{half}, exitOK, []string{"\n  a part of the trace is missing: it is truncated\n", "found 2 odd or broken things: flagos-trace validate says more"}},
 		{[]string{"--by", "calls", trace}, exitOK, []string{"API calls", "cudaMemcpyAsync"}},
 		{[]string{"--by", "modules", trace}, exitOK, []string{"Modules: none"}},
 		{[]string{"--by", "kernels", "--top", "1", trace}, exitOK, []string{"and 1 more"}},
 		{[]string{"--op", "copy", trace}, exitOK, []string{"only operators copy"}},
 		{[]string{"--by", "devices", "--wide", trace}, exitOK, []string{"every nanosecond of the window"}},
 		{[]string{"--schema"}, exitOK, []string{"Output of flagos-trace summary"}},
+		{[]string{"--schema", trace}, exitUsage, []string{"--schema takes no trace"}},
+		{[]string{"--json", hidden}, exitOK, []string{`"name": "a\u009b31m\u202eb<"`}},
+		{[]string{"--from", "1s", trace}, exitUsage, []string{`the window from 1s to end ends before it begins`}},
 		{[]string{none}, exitUsage, []string{"none.json"}},
 		{[]string{filepath.Join(dir, "missing")}, exitUsage, []string{"no such file"}},
 		{[]string{"--rank", "3", trace}, exitUsage, []string{"nothing is left of ranks 3"}},

@@ -47,6 +47,7 @@ static int call_go(int (*fn)(void))
         return FLAGOS_TRACE_INACTIVE;
     ft_enter_go(&g);
     int rc = fn();
+    ft_warm_end();
     ft_leave_go(&g);
     return rc;
 }

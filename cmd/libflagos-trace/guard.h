@@ -18,6 +18,14 @@ int ft_begin(const ft_host *host);
 /* What lends threads and memory; NULL before ft_begin. */
 void ft_lend(const ft_host *host);
 const ft_host *ft_lender(void);
+/*
+ * Stand round the start of Go and the first call into it; see warm.c. Between them it
+ * is told of memory that Go has mapped, and of threads that it is about to make.
+ */
+void ft_warm_begin(void);
+void ft_warm_end(void);
+void ft_warm_mapped(void *p, size_t size, int prot);
+void ft_warm_thread(void);
 /* Blocks or unblocks the faults Go makes panics of, on the calling thread. */
 void ft_faults(int block);
 

@@ -39,6 +39,8 @@ __attribute__((visibility("hidden"))) void *mmap(void *addr, size_t size, int pr
 {
     void *p = (void *)syscall(SYS_mmap, addr, size, prot, flags, fd, at);
     const ft_host *h = ft_lender();
+    if (p != MAP_FAILED)
+        ft_warm_mapped(p, size, prot);
     if (p != MAP_FAILED || errno != ENOMEM || !h)
         return p;
     int fixed = flags & MAP_FIXED;

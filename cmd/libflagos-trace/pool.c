@@ -25,6 +25,7 @@ static slot slots[MAX_BLOCKS];
 static uint8_t *arena;
 static size_t block_bytes;
 static uint32_t block_count;
+static _Atomic uint32_t fresh; /* blocks from here on were never out */
 static uint8_t discard[DISCARD_BYTES] __attribute__((aligned(4096)));
 
 /*
@@ -75,8 +76,6 @@ int ft_pool_open(size_t bytes, uint32_t blocks)
         arena = p;
         block_bytes = bytes;
         block_count = blocks;
-        for (uint32_t i = blocks; i-- > 0;)
-            stack_push(&free_head, i);
         return 0;
     }
     return -1;
@@ -91,10 +90,22 @@ void ft_pool_warm(void)
 #endif
 }
 
+/* A block that was never out. Their slots are not touched before. */
+static int take_fresh(uint32_t *index)
+{
+    uint32_t n = atomic_load(&fresh);
+    do
+        if (n >= block_count)
+            return 0;
+    while (!atomic_compare_exchange_weak(&fresh, &n, n + 1));
+    *index = n;
+    return 1;
+}
+
 static int give(uint8_t **buffer, size_t *size)
 {
     uint32_t index;
-    if (!stack_pop(&free_head, &index))
+    if (!stack_pop(&free_head, &index) && !take_fresh(&index))
         return 0;
     atomic_store(&slots[index].state, OUT);
     *buffer = arena + (size_t)index * block_bytes;

@@ -4,6 +4,7 @@
 #include "shim.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -49,9 +50,13 @@ static size_t room, used;
 struct thread {
     struct { uint64_t correlation, begin; uint32_t op; } calls[MAX_DEPTH];
     int depth;
+    uint32_t window; /* of the calls under way */
     uint64_t stacks[STACKS][MAX_STACK];
     int heights[STACKS];
 };
+/* Counts the times that recording began: a call that was under way when it ended was
+   never seen to end. */
+static _Atomic uint32_t window;
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static int have_key;
@@ -81,6 +86,7 @@ void ft_roc_open(void *timestamp, const uint8_t *shapes, uint32_t n)
 {
     memcpy(shape, shapes, n < FT_ROC_CALLS ? n : FT_ROC_CALLS);
     timestamp_fn = (int (*)(uint64_t *))timestamp;
+    atomic_fetch_add(&window, 1);
 }
 
 static void hand_over(void)
@@ -207,6 +213,11 @@ void ft_roc_call(uint32_t domain, uint32_t id, const void *data, void *arg)
     if (!ft_alive() || domain != HIP_API || !data || !(t = self()))
         return;
     const struct data *d = data;
+    uint32_t w = atomic_load_explicit(&window, memory_order_relaxed);
+    if (t->window != w) {
+        t->window = w;
+        t->depth = 0;
+    }
     size_t n = d->phase == ENTER ? began(r, id, d, t) : ended(r, id, d, t);
     if (n)
         put(r, n);

@@ -117,6 +117,8 @@ func (shim) Spare() []int {
 	return spare
 }
 
+func (shim) Marked() bool { return C.ft_marked() != 0 }
+
 func (shim) Park() { C.ft_park() }
 
 func cbool(b bool) C.int {

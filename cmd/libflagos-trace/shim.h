@@ -113,6 +113,8 @@ void ft_join_nvtx(uintptr_t initialize);
  */
 const ft_mux *ft_sessions(void);
 void ft_connect(void);
+/* Whether the threads of Go are kept from signals of the program; see signals.c. */
+int ft_marked(void);
 /* Does not return. */
 void ft_park(void);
 

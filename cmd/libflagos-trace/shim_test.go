@@ -13,7 +13,7 @@ func TestShim(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles C")
 	}
-	prog := compile(t, "shim", "shim.c", "pool.c", "sessions.c", "signals.c", "lend.c", "-pthread", "-ldl")
+	prog := compile(t, "shim", "shim.c", "pool.c", "sessions.c", "signals.c", "lend.c", "warm.c", "-pthread", "-ldl")
 	for _, c := range []struct{ mode, want string }{
 		{"twice", "taken 1, same 0, delivered 1, foreign 2"},
 		{"fork in a call", "free"},

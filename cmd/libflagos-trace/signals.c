@@ -23,6 +23,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -65,12 +66,17 @@ static void on_mark(int sig, siginfo_t *info, void *context)
     sigaddset(&uc->uc_sigmask, SIGURG);
 }
 
+int ft_marked(void)
+{
+    struct sigaction now;
+    return sigaction(MARK, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_mark;
+}
+
 /* Leaves a MARK pending on the calling thread, unless the program has taken the
    signal for something else. */
 static void mark_self(void)
 {
-    struct sigaction now;
-    if (sigaction(MARK, NULL, &now) != 0 || !(now.sa_flags & SA_SIGINFO) || now.sa_sigaction != on_mark)
+    if (!ft_marked())
         return;
     sigset_t set;
     sigemptyset(&set);
@@ -89,10 +95,45 @@ typedef struct {
 static birth held;
 static int constructing;
 
+/*
+ * Go has as many processors as the thread it starts on may use, and starts threads to
+ * keep them busy. Of all that on a large machine the agent needs nothing, so while Go
+ * counts, that thread may use one, and the flusher asks for more (agent/flusher.go).
+ */
+static cpu_set_t usual;
+static size_t usual_bytes;
+static _Atomic pid_t narrow; /* the thread that may use one, 0 for none */
+
+static void be_narrow(void)
+{
+    unsigned cpu;
+    cpu_set_t one;
+    long n = syscall(SYS_sched_getaffinity, 0, sizeof usual, &usual);
+    if (n <= 0 || syscall(SYS_getcpu, &cpu, NULL, NULL) != 0 || cpu >= CPU_SETSIZE)
+        return;
+    usual_bytes = (size_t)n;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    if (syscall(SYS_sched_setaffinity, 0, usual_bytes, &one) == 0)
+        atomic_store(&narrow, (pid_t)syscall(SYS_gettid));
+}
+
+/* Called when Go makes its next thread: it has counted. */
+static void be_wide(void)
+{
+    pid_t who = atomic_load(&narrow);
+    if (who == 0 || who != (pid_t)syscall(SYS_gettid))
+        return;
+    syscall(SYS_sched_setaffinity, 0, usual_bytes, &usual);
+    atomic_store(&narrow, 0);
+}
+
 static void *born(void *p)
 {
     birth b = *(birth *)p;
     free(p);
+    if (b.fn == held.fn)
+        be_narrow();
     mark_self();
     return b.fn(b.arg);
 }
@@ -110,6 +151,8 @@ __attribute__((visibility("hidden"))) int pthread_create(pthread_t *thread, cons
         *thread = pthread_self(); /* Go makes nothing of it */
         return 0;
     }
+    be_wide();
+    ft_warm_thread();
     if (!real_create)
         real_create = (create_fn *)dlsym(RTLD_DEFAULT, "pthread_create");
     birth *b = malloc(sizeof *b);
@@ -161,6 +204,7 @@ int ft_begin(const ft_host *host)
     if (!held.fn || atomic_exchange(&begun, 1) != 0)
         return -1;
     ft_lend(host);
+    ft_warm_begin();
     struct sigaction mine = {.sa_sigaction = on_mark, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
     sigfillset(&mine.sa_mask);
     if (!(program[MARK].sa_flags & SA_SIGINFO) && program[MARK].sa_handler == SIG_DFL)

@@ -95,7 +95,7 @@ func compile(gcc, dir string) error {
 		cmd := exec.Command(gcc, append(args, s.flags...)...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("fakegpu: building %s: gcc %s: %w\n%s", s.out, strings.Join(cmd.Args[1:], " "), err, out)
+			return fmt.Errorf("fakegpu: building %s: %s: %w\n%s", s.out, strings.Join(cmd.Args, " "), err, out)
 		}
 	}
 	return nil

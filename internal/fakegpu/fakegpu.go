@@ -111,10 +111,17 @@ func Get(tb TB) Paths {
 // Build compiles the libraries below cache, or below the user's cache directory
 // when cache is empty, unless a build of these sources is there already. It is
 // safe to call from several processes at once.
-func Build(cache string) (Paths, error) {
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
+func Build(cache string) (Paths, error) { return BuildWith("gcc", cache) }
+
+// BuildWith is Build with another compiler, such as aarch64-linux-gnu-gcc: what it builds
+// is for that one's architecture.
+func BuildWith(compiler, cache string) (Paths, error) {
+	gcc, err := exec.LookPath(compiler)
+	switch {
+	case err != nil && compiler == "gcc":
 		return Paths{}, ErrNoCompiler
+	case err != nil:
+		return Paths{}, fmt.Errorf("fakegpu: no compiler: %w", err)
 	}
 	if cache == "" {
 		base, err := os.UserCacheDir()

@@ -3,6 +3,7 @@ package fakegpu
 import (
 	"context"
 	"debug/elf"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -177,10 +178,14 @@ func TestBuildConcurrently(t *testing.T) {
 	}
 }
 
-// Without a compiler the error says so.
+// Without a compiler the error says so, and which one if it is not the usual one: no test
+// is skipped for the lack of that.
 func TestNoCompiler(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := Build(t.TempDir()); err != ErrNoCompiler {
+		t.Errorf("%v", err)
+	}
+	if _, err := BuildWith("riscv-gcc", t.TempDir()); err == nil || errors.Is(err, ErrNoCompiler) || !strings.Contains(err.Error(), "riscv-gcc") {
 		t.Errorf("%v", err)
 	}
 }

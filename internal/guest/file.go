@@ -2,6 +2,7 @@ package guest
 
 import (
 	"io/fs"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,7 +27,7 @@ func ReadFile(path string) ([]byte, error) {
 	b := make([]byte, 0, 512)
 	for {
 		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
+			b = slices.Grow(b, 3*cap(b)) // the map of a process is long, most are short
 		}
 		n, err := unix.Read(fd, b[len(b):cap(b)])
 		switch {

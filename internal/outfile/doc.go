@@ -2,8 +2,9 @@
 //
 // A regular file is written under a temporary name in its own folder and renamed
 // when complete; a symbolic link is followed, a dangling one too. What is not a
-// regular file (a pipe, /dev/stdout, /dev/null) is written to as it is and never
-// replaced.
+// regular file (a pipe, /dev/null) is written to as it is and never replaced, nor is
+// what a descriptor of this process is named for (/dev/stdout, /dev/fd/3), whatever
+// it leads to: a shell's "> log" may have other text before and behind the result.
 //
 // Two writers of one name replace each other's results, the later one the
 // earlier; KeepSince is for those that must not.

@@ -48,6 +48,9 @@ func Create(path string) (*File, error) {
 	if path == "" {
 		return nil, errors.New("the name of the file is empty")
 	}
+	if fd, ok := descriptor(path); ok {
+		return duplicate(fd, path)
+	}
 	st, err := os.Stat(path)
 	switch {
 	case err == nil && st.IsDir():

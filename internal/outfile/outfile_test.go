@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func write(t *testing.T, path, text string) {
@@ -107,6 +109,36 @@ func TestPipe(t *testing.T) {
 	}
 	if st, err := os.Lstat(link); err != nil || st.Mode()&os.ModeSymlink == 0 {
 		t.Error("the link was replaced")
+	}
+}
+
+// TestDescriptor: a file that a shell has opened is written on in, not replaced.
+func TestDescriptor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	number := strconv.Itoa(int(log.Fd()))
+	link := filepath.Join(t.TempDir(), "stdout")
+	if err := os.Symlink("/proc/self/fd/"+number, link); err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(log, "before ")
+	write(t, "/dev/fd/"+number, "one ")
+	write(t, link, "two ")
+	f, err := Create(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Abort() // closes a copy
+	io.WriteString(log, "after")
+	if got, _ := os.ReadFile(path); string(got) != "before one two after" {
+		t.Errorf("the file holds %q", got)
+	}
+	if _, err := Create("/dev/fd/99999"); !errors.Is(err, unix.EBADF) {
+		t.Errorf("a descriptor that is not open: %v", err)
 	}
 }
 

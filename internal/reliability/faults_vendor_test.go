@@ -141,7 +141,7 @@ func layoutFault(a *attempt) {
 	j := a.printing("--exit-code", "3")
 	j.env = []string{"FAKECUPTI_LAYOUT=26"}
 	_, tr := a.run(j, ending{status: 3, verdict: timeline.Incomplete, ended: timeline.EndExit, kept: none,
-		says: []string{"records whose size does not fit the library's version", "130001"}})
+		says: []string{"records that are not laid out as those of the library's version", "130001"}})
 	// What is of the same size in both versions is kept.
 	if c := tr.record; c.Layout != "mismatch" || c.Dropped[tracer.DropLayout] == 0 || tr.spans["gpu_memcpy"] != a.countsOf(j).Memcpys {
 		a.Errorf("%+v, %v", c, tr.spans)

@@ -1,10 +1,11 @@
 package sarif
 
 import (
-	"encoding/json"
 	"io"
 	"net/url"
 	"path/filepath"
+
+	"github.com/flagos-ai/flagos-trace/internal/plain"
 )
 
 // Kinds of results. Those other than Fail have level "none".
@@ -127,10 +128,7 @@ type Props struct {
 
 // Write writes a log of one run.
 func Write(w io.Writer, run Run) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(Log{"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", "2.1.0", []Run{run}})
+	return plain.JSON(w, Log{"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", "2.1.0", []Run{run}}, "  ")
 }
 
 // URI is a relative reference for a relative path, and a file URI for an absolute

@@ -317,11 +317,16 @@ function stack(device, label) {
 function card(title, value, unit, key, small) {
   return el("dl", { class: "card" }, el("dt", {}, title), el("dd", { title: exact(value, unit), "data-key": key, "data-value": value }, show(value, unit), small ? el("small", {}, small) : null));
 }
+// completenessOf says what is known of a trace's completeness: its own record, and whether all of the file could be read.
+function completenessOf(t) {
+  const f = t.findings || {}, unread = f.truncated || f["compressed-data"] || f["unreadable-event"];
+  return unread ? "incomplete: a part of the file could not be read" : t.completeness ? t.completeness.verdict : "no record";
+}
 function verdictOf(side) {
-  const of = side.summary.traces.map(t => t.completeness ? t.completeness.verdict : "no record");
+  const of = side.summary.traces.map(completenessOf);
   const kinds = [...new Set(of)];
   const text = kinds.map(k => of.length > 1 ? `${k} (${of.filter(o => o === k).length})` : k).join(", ");
-  return el("dl", { class: "card" }, el("dt", {}, "completeness"), el("dd", { class: kinds.includes("incomplete") ? "bad" : kinds.every(k => k === "complete") ? "good" : "warn" }, text));
+  return el("dl", { class: "card" }, el("dt", {}, "completeness"), el("dd", { class: kinds.some(k => k.startsWith("incomplete")) ? "bad" : kinds.every(k => k === "complete") ? "good" : "warn" }, text));
 }
 function countFindings(side) {
   const n = { error: 0, warning: 0, note: 0 };
@@ -358,7 +363,7 @@ function overview(side) {
   } else box.append(el("p", {}, "There is no device work in the trace."));
   box.append(el("table", { class: "plain" }, el("thead", {}, el("tr", {}, ["trace", "producer", "host", "window", "events", "completeness"].map((h, i) => el("th", { scope: "col", class: i < 3 ? "t" : "" }, h)))),
     el("tbody", {}, s.traces.map(t => el("tr", {}, el("td", { class: "t" }, t.name + (t.rank !== undefined ? ` (rank ${t.rank})` : "")), el("td", { class: "t" }, [t.producer, t.version].filter(Boolean).join(" ") || "not known"),
-      el("td", { class: "t" }, t.host || "–"), el("td", { title: exact(t.window_ns, "ns") }, ns(t.window_ns)), el("td", {}, group.format(t.events)), el("td", {}, t.completeness ? t.completeness.verdict : "no record"))))));
+      el("td", { class: "t" }, t.host || "–"), el("td", { title: exact(t.window_ns, "ns") }, ns(t.window_ns)), el("td", {}, group.format(t.events)), el("td", {}, completenessOf(t)))))));
   box.append(wrong.length ? el("p", { class: "bad" }, "Sums that should be equal are not: " + wrong.map(c => `${c.of} (${exact(c.sum_ns, "ns")}, not ${exact(c.total_ns, "ns")})`).join("; "))
     : el("p", { class: "note", "data-key": "checks" }, s.checks.length ? `${plural(s.checks.length, "sum")} checked and equal to the nanosecond: ${s.checks.map(c => c.of).join("; ")}.` : ""));
   if (s.missing.length) box.append(el("details", {}, el("summary", {}, `Not in ${s.traces.length > 1 ? "the traces" : "the trace"}: ${plural(s.missing.length, "thing")}`), el("ul", { class: "missing" }, s.missing.map(m => el("li", {}, m)))));

@@ -27,6 +27,8 @@ type Decoder struct {
 	learned map[uint32]uint32 // bytes of kinds that are not in the table
 	far     map[uint32]uint64 // records of these that were stepped over
 	fits    [numKinds]verdict
+	good    [numKinds]uint32 // records of kinds that are not judged yet, as far as they can be
+	bad     [numKinds]uint32
 	names   map[uint64]uint32 // pointer -> Strings id
 	calls   []call            // by Strings id of the name
 	threads map[uint32]*caller
@@ -150,7 +152,7 @@ func (d *Decoder) record(kind uint32, rec []byte, emit func(*event.Event)) {
 		d.far[kind]++
 		return
 	}
-	if d.fits[kind] == misplaced {
+	if d.fits[kind] == misplaced || d.fits[kind] == notJudged && layouts[kind].start != 0 && elsewhere(kind, rec) {
 		d.dropped[tracer.CountLayout]++
 		return
 	}

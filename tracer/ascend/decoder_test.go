@@ -75,6 +75,17 @@ func TestShiftedFields(t *testing.T) {
 	if r := decode(all, aligned(5, 9, 3)).Report(); r.Received[event.Kernel] != 0 || r.Dropped["layout"] != 1 {
 		t.Errorf("%+v", r)
 	}
+	// Three odd records that come first do not make those behind them odd: the library hands
+	// out counts of a device whose clock it has not read yet.
+	raw := func(n uint64) []byte {
+		k := kernel(0, 0, 0, 5, n, pAdd)
+		binary.LittleEndian.PutUint64(k[4:], 1_000_000+n)
+		binary.LittleEndian.PutUint64(k[12:], 1_000_500+n)
+		return k
+	}
+	if r := decode(all, concat(raw(1), raw(2), raw(3)), concat(kernel(0, 10, 0, 5, 4, pAdd), kernel(20, 30, 0, 5, 5, pAdd))).Report(); r.Received[event.Kernel] != 2 || r.Layout != "table" || r.Dropped["layout"] != 3 {
+		t.Errorf("%+v", r)
+	}
 	// A few odd records among good ones do not make the others odd.
 	odd := kernel(40, 50, 0, 5, 3, pAdd)
 	clear(odd[4:12])
@@ -139,6 +150,20 @@ func TestDevices(t *testing.T) {
 		if n := len(d.Report().Diagnoses); n != c.said {
 			t.Errorf("%q: %q", c.visible, d.Report().Diagnoses)
 		}
+	}
+}
+
+// The library asks the runtime for the device of a copy or a fill, which gives the
+// program's number: it is not to be turned into another one.
+func TestDevicesOfCopies(t *testing.T) {
+	b := concat(kernel(0, 1, 0, 5, 1, pAdd), memcpy(2, 64, 2, 3, 0, 5, 2, 1), memset(64, 4, 5, 1, 5, 3))
+	d := decode(tracer.Config{API: tracer.APIAll, Env: map[string]string{ascend.EnvVisible: "1,0"}}, b)
+	if len(d.events) != 3 || d.events[0].Device != 1 || d.events[1].Device != 0 || d.events[2].Device != 1 {
+		t.Errorf("%q", d.lines)
+	}
+	d = decode(tracer.Config{API: tracer.APIAll, Env: map[string]string{ascend.EnvVisible: "5,3"}}, memcpy(2, 64, 2, 3, 0, 5, 2, 1))
+	if n := d.Report().Diagnoses; len(n) > 0 {
+		t.Errorf("%q", n)
 	}
 }
 

@@ -21,19 +21,26 @@ func (d *Decoder) span(start, end uint64) bool {
 	return true
 }
 
-// place takes a record's device and stream.
+// program returns the program's number of a device of the machine's.
+func (d *Decoder) program(device uint32) uint32 {
+	if device == none || d.logical == nil {
+		return device
+	}
+	n, ok := d.logical[device]
+	if ok {
+		return n
+	}
+	if len(d.outside) < 16 {
+		d.outside[device] = true
+	}
+	return device
+}
+
+// place takes a record's device, by the program's number, and stream.
 func (d *Decoder) place(device, stream uint32) {
 	e := &d.ev
 	e.Has |= event.NoContext
 	if device != none {
-		if d.logical != nil {
-			n, ok := d.logical[device]
-			if ok {
-				device = n
-			} else if len(d.outside) < 16 {
-				d.outside[device] = true
-			}
-		}
 		e.Device = device
 		e.Has |= event.HasDevice
 	}
@@ -50,7 +57,7 @@ func (d *Decoder) kernel(rec []byte) bool {
 		return false
 	}
 	e.Kind = event.Kernel
-	d.place(u32(rec, l.device), u32(rec, l.stream))
+	d.place(d.program(u32(rec, l.device)), u32(rec, l.stream))
 	e.Launch.Has = event.NoLaunch
 	e.Name = d.names[u64(rec, l.name)]
 	if e.Name == 0 {
@@ -91,7 +98,7 @@ func (d *Decoder) collective(kind uint32, rec []byte) bool {
 		return false
 	}
 	e.Kind = event.Kernel
-	d.place(u32(rec, l.device), u32(rec, l.stream))
+	d.place(d.program(u32(rec, l.device)), u32(rec, l.stream))
 	e.Launch.Has = event.NoLaunch
 	if e.Name = d.names[u64(rec, l.name)]; e.Name == 0 {
 		e.Name = d.noName
@@ -127,7 +134,8 @@ var copyKinds = [...]event.CopyKind{0: 0, 1: 9, 2: 1, 3: 2, 4: 8, 5: 0}
 // deviceMemory is event.MemoryKind's "Device".
 const deviceMemory = 3
 
-// copy decodes a copy or a fill. Its times are those of the host's call.
+// copy decodes a copy or a fill. Its times are those of the host's call, and its device
+// is what aclrtGetDevice said there: the program's number.
 func (d *Decoder) copy(kind uint32, rec []byte) bool {
 	l, e := &layouts[kind], &d.ev
 	e.Correlation = u64(rec, l.correlation)

@@ -22,6 +22,7 @@
 //     push at the same time they mix.
 //   - Device times are converted with an anchor that is set anew every few seconds, so
 //     kernels of one stream may overlap by microseconds.
-//   - Devices are numbered as the machine has them; ASCEND_RT_VISIBLE_DEVICES gives the
-//     numbers that the program uses.
+//   - Kernels and collectives have the machine's numbers of devices, and
+//     ASCEND_RT_VISIBLE_DEVICES gives those that the program uses. Copies and fills have
+//     the program's.
 package ascend

@@ -18,13 +18,19 @@ const (
 	misplaced // nothing of the kind is decoded
 )
 
+const (
+	// judgedGood is after how many records that can be true a kind is trusted; judgedBad
+	// is the least number of others, and more than half, after which it is given up.
+	judgedGood = 64
+	judgedBad  = 4
+)
+
 // judge looks at the records of a buffer whose kinds were not judged yet. The library
 // tells no version, but its times are nanoseconds since the epoch, which almost
 // nothing else looks like: where most records of a kind do not have such times, their
-// fields stand elsewhere, and whatever was read from them would be garbage.
+// fields stand elsewhere, and whatever was read from them would be garbage. A few may
+// lack them, as those of a device whose clock the library has not read yet.
 func (d *Decoder) judge(data []byte) {
-	var good, bad [numKinds]int
-	any := false
 	for off := 0; off < len(data); {
 		kind, n, err := d.next(data[off:])
 		if err != nil {
@@ -33,24 +39,20 @@ func (d *Decoder) judge(data []byte) {
 		if kind < numKinds && d.fits[kind] == notJudged && layouts[kind].start != 0 {
 			switch d.plausible(kind, data[off:off+n]) {
 			case fitting:
-				good[kind]++
+				d.good[kind]++
 			case misplaced:
-				bad[kind]++
+				d.bad[kind]++
 			}
-			any = true
 		}
 		off += n
 	}
-	if !any {
-		return
-	}
 	for kind := range d.fits {
-		switch {
-		case d.fits[kind] != notJudged || good[kind]+bad[kind] == 0:
-		case bad[kind] > good[kind]:
+		switch good, bad := d.good[kind], d.bad[kind]; {
+		case d.fits[kind] != notJudged:
+		case bad >= judgedBad && bad > good:
 			d.fits[kind] = misplaced
 			d.report.Layout = "mismatch"
-		default:
+		case good >= judgedGood && good > bad:
 			d.fits[kind] = fitting
 		}
 	}
@@ -63,23 +65,34 @@ const maxDevice, maxPID = 1 << 16, 1 << 22
 // number next to them, since a part of one time and a part of another may look like a
 // time of its own.
 func (d *Decoder) plausible(kind uint32, rec []byte) verdict {
-	l := &layouts[kind]
-	start := u64(rec, l.start)
-	end := start
-	if l.end != 0 {
-		end = u64(rec, l.end)
-	}
+	start, end := times(kind, rec)
 	switch {
 	case start == 0 || end == 0:
 		return notJudged
-	case !tracer.EpochTime(start) || !tracer.EpochTime(end):
+	case elsewhere(kind, rec):
 		return misplaced
 	case end < start && start-end > d.limits.Clamp || end > start && end-start > d.limits.Longest:
 		return misplaced
-	case l.device != 0 && u32(rec, l.device) > maxDevice && u32(rec, l.device) != none, l.pid != 0 && u32(rec, l.pid) > maxPID:
-		return misplaced
 	}
 	return fitting
+}
+
+// elsewhere reports whether a record's fields cannot be what stands in their places.
+func elsewhere(kind uint32, rec []byte) bool {
+	l := &layouts[kind]
+	start, end := times(kind, rec)
+	return start != 0 && !tracer.EpochTime(start) || end != 0 && !tracer.EpochTime(end) ||
+		l.device != 0 && u32(rec, l.device) > maxDevice && u32(rec, l.device) != none || l.pid != 0 && u32(rec, l.pid) > maxPID
+}
+
+// times returns a record's times, the same twice if it has one.
+func times(kind uint32, rec []byte) (start, end uint64) {
+	l := &layouts[kind]
+	start = u64(rec, l.start)
+	if l.end == 0 {
+		return start, start
+	}
+	return start, u64(rec, l.end)
 }
 
 // diagnoses says what a person should know of what was read.

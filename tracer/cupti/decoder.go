@@ -221,12 +221,12 @@ func (d *Decoder) Decode(b tracer.Buffer, emit func(*event.Event)) error {
 		}
 		kind := binary.LittleEndian.Uint32(data[off:])
 		stride := int(d.strideOf(kind))
-		if (stride == 0 || off+stride > len(data)) && d.dialect != nil && d.dialect.Sizes != nil {
+		if d.dialect != nil && d.dialect.Sizes != nil && !d.recordAt(data, off) {
 			off = d.lostTo(b, off, d.resync(data, off))
 			continue
 		}
 		if stride == 0 {
-			return d.giveUp(b, off, fmt.Errorf("%w: %d (API version %d)", ErrUnknownKind, kind, d.cfg.APIVersion))
+			return d.giveUp(b, off, fmt.Errorf("%w: %d (API version %d)", ErrUnknownKind, kind, d.report.APIVersion))
 		}
 		if off+stride > len(data) {
 			return d.giveUp(b, off, fmt.Errorf("%w: kind %d needs %d bytes, %d are left", ErrTruncated, kind, stride, len(data)-off))
@@ -283,7 +283,7 @@ func (d *Decoder) record(kind uint32, rec []byte, emit func(*event.Event)) {
 	switch {
 	case st.decode == nil:
 		d.skipped[kind]++
-	case st.mismatch:
+	case st.mismatch, d.unproven(kind, rec):
 		d.dropped[tracer.CountLayout]++
 	default:
 		d.ev = event.Event{}

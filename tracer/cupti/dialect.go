@@ -24,8 +24,8 @@ type Dialect struct {
 	Prefix map[uint32]uint32
 	// Sizes is by kind the size of records, for a library whose own iterator cannot be
 	// used. Where it is set the walk goes by it, and where that leads to no record, in
-	// steps of 8 bytes to the next that is plausible. Without it the process must tell
-	// the strides, as the iterator showed them.
+	// steps of 8 bytes to the next that is plausible and has times. Without it the process
+	// must tell the strides, as the iterator showed them.
 	Sizes map[uint32]uint32
 	// CallName names an API call where the library did not; "" if it is not known.
 	CallName func(domain, cbid uint32) string
@@ -142,17 +142,24 @@ func (d *Decoder) strideOfDialect(kind, bytes uint32) {
 	}
 }
 
-// mismatch gives a kind up, and with one of the device all of them, and says so
-// once.
+// mismatch gives a kind up, and with one of the device all of them that are not proven by
+// now, and says so once.
 func (d *Decoder) mismatch(kind uint32, why string) {
+	proven := false
 	for k := range d.dialect.Prefix {
-		if k == kind || onDevice(k) && onDevice(kind) {
+		switch {
+		case k == kind:
+			d.kinds[k].mismatch = true
+		case !onDevice(k) || !onDevice(kind):
+		case d.trial.proven(k):
+			proven = true
+		default:
 			d.kinds[k].mismatch = true
 		}
 	}
 	if d.report.Layout != "mismatch" {
 		what := "they are left out"
-		if onDevice(kind) {
+		if onDevice(kind) && !proven {
 			what = "no work of the device is taken from this recording"
 		}
 		d.report.Diagnoses = append(d.report.Diagnoses, fmt.Sprintf("layout mismatch: records of activity kind %d of the %s library (which says it is of version %d) are not laid out as expected: %s; %s",

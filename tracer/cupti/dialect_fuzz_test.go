@@ -2,6 +2,7 @@ package cupti_test
 
 import (
 	"encoding/binary"
+	"strings"
 	"testing"
 
 	"github.com/flagos-ai/flagos-trace/event"
@@ -68,6 +69,50 @@ func FuzzDialect(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Copies of kinds that nobody knows are given up, and kernels that were right all along are
+// not; before they were, all work of the device is.
+func TestOneKindGivenUp(t *testing.T) {
+	record := func(bytes int, words map[int]uint32) []byte {
+		b := make([]byte, bytes)
+		for off, v := range words {
+			binary.LittleEndian.PutUint32(b[off:], v)
+		}
+		return b
+	}
+	var kernels, copies []byte
+	for i := range uint32(70) {
+		kernels = append(kernels, record(168, map[int]uint32{0: 10, 16: 1000 * (i + 1), 24: 1000*(i+1) + 500, 52: 1, 56: 1, 60: 1, 64: 32, 68: 1, 72: 1, 92: i + 1, 104: 0x10})...)
+	}
+	for i := range uint32(5) {
+		copies = append(copies, record(80, map[int]uint32{0: 1, 4: 11, 8: 64, 16: 90000 + i, 24: 90100 + i, 44: 100 + i})...)
+	}
+	for _, c := range []struct {
+		buffers [][]byte
+		kernels uint64
+		says    string
+	}{
+		{[][]byte{kernels, copies, kernels}, 140, "a copy is of kind 11; they are left out"},
+		{[][]byte{copies, kernels}, 0, "a copy is of kind 11; no work of the device is taken"},
+	} {
+		d, err := cupti.NewDialectDecoder(tracer.Config{Strings: new(event.Strings)}, &musa.Dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Name(0x10, "k")
+		d.Stride(10, 168)
+		d.Stride(1, 80)
+		for _, b := range c.buffers {
+			if err := d.Decode(tracer.Buffer{Data: b}, func(*event.Event) {}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := d.Report()
+		if r.Received[event.Kernel] != c.kernels || r.Received[event.Memcpy] != 0 || len(r.Diagnoses) != 1 || !strings.Contains(r.Diagnoses[0], c.says) {
+			t.Errorf("%+v", r)
+		}
+	}
 }
 
 // The names of calls where the library says none.

@@ -27,12 +27,18 @@ type trial struct {
 	skipped   bool // bytes between records were, and it was said
 }
 
+// proven reports whether so many records of a kind were plausible that its layout is no
+// longer doubted.
+func (t *trial) proven(kind uint32) bool {
+	return kind < uint32(len(t.good)) && t.good[kind] >= trialGood
+}
+
 // judge looks at a buffer before anything of it is decoded, so that a wrong layout is
 // found before its records are events.
 func (d *Decoder) judge(b tracer.Buffer) {
 	t := d.trial
 	d.records(b, func(kind uint32, rec []byte) {
-		if kind >= uint32(len(t.good)) || t.good[kind] >= trialGood || d.kinds[kind].decode == nil || d.kinds[kind].mismatch {
+		if kind >= uint32(len(t.good)) || t.proven(kind) || d.kinds[kind].decode == nil || d.kinds[kind].mismatch {
 			return
 		}
 		why := d.implausible(kind, rec, true)
@@ -68,31 +74,63 @@ func (d *Decoder) records(b tracer.Buffer, fn func(kind uint32, rec []byte)) {
 		}
 		return
 	}
-	for off := uint32(0); int(off)+4 <= len(b.Data); {
-		stride := d.strideOf(binary.LittleEndian.Uint32(b.Data[off:]))
-		if stride == 0 || uint64(off)+uint64(stride) > uint64(len(b.Data)) {
-			if d.dialect.Sizes == nil {
-				return
-			}
-			off = uint32(d.resync(b.Data, int(off)))
+	for off := 0; off+4 <= len(b.Data); {
+		stride := int(d.strideOf(binary.LittleEndian.Uint32(b.Data[off:])))
+		if d.dialect.Sizes != nil && !d.recordAt(b.Data, off) {
+			off = d.resync(b.Data, off)
 			continue
 		}
-		at(off, off+stride)
+		if stride == 0 || off+stride > len(b.Data) {
+			return
+		}
+		at(uint32(off), uint32(off+stride))
 		off += stride
 	}
 }
 
-// resync returns the next place in data behind off where a record can begin, the end
-// if there is none.
+// recordAt reports whether a record of a dialect that has Sizes stands where the one
+// before it ended. One that cannot be true is another layout's, if the next kind stands
+// where it ends; if not, the one before it was of another size.
+func (d *Decoder) recordAt(data []byte, off int) bool {
+	kind := binary.LittleEndian.Uint32(data[off:])
+	n := int(d.strideOf(kind))
+	if n == 0 || off+n > len(data) {
+		return false
+	}
+	if kind >= knownKinds || d.kinds[kind].decode == nil || d.implausible(kind, data[off:off+n], false) == "" {
+		return true
+	}
+	off += n
+	return off+4 > len(data) || d.strideOf(binary.LittleEndian.Uint32(data[off:])) != 0
+}
+
+// resync returns the next place in data behind off where a record must begin, the end
+// if there is none. What is no record can look like one that has no times: that is none.
 func (d *Decoder) resync(data []byte, off int) int {
 	for off += 8; off+8 <= len(data); off += 8 {
 		kind := binary.LittleEndian.Uint32(data[off:])
 		n := int(d.dialect.Sizes[kind])
-		if n > 0 && off+n <= len(data) && kind < knownKinds && d.kinds[kind].decode != nil && d.implausible(kind, data[off:off+n], false) == "" {
+		if n > 0 && off+n <= len(data) && kind < knownKinds && d.kinds[kind].decode != nil && d.timed(kind, data[off:off+n]) && d.implausible(kind, data[off:off+n], false) == "" {
 			return off
 		}
 	}
 	return len(data)
+}
+
+// timed reports whether a record has both its times.
+func (d *Decoder) timed(kind uint32, rec []byte) bool {
+	var start, end uint16
+	switch kind {
+	case KindKernel, KindConcurrentKernel:
+		start, end = d.kernels[kind].start, d.kernels[kind].end
+	case KindMemcpy, KindMemcpy2, KindMemset:
+		start, end = d.copies[kind].start, d.copies[kind].end
+	case KindRuntime, KindDriver:
+		start, end = d.calls[kind].start, d.calls[kind].end
+	default:
+		return false
+	}
+	return u64(rec, start) != 0 && u64(rec, end) != 0
 }
 
 // lostTo counts what lies between two records as lost and returns where to go on.
@@ -118,8 +156,8 @@ func (dl *Dialect) NewWalker() (*Walker, error) {
 // ok is false if there is none.
 func (w *Walker) Next(data []byte, off int) (from, to int, ok bool) {
 	for off+8 <= len(data) {
-		if n := int(w.d.strideOf(binary.LittleEndian.Uint32(data[off:]))); n > 0 && off+n <= len(data) {
-			return off, off + n, true
+		if w.d.recordAt(data, off) {
+			return off, off + int(w.d.strideOf(binary.LittleEndian.Uint32(data[off:]))), true
 		}
 		off = w.d.resync(data, off)
 	}
@@ -129,6 +167,35 @@ func (w *Walker) Next(data []byte, off int) (from, to int, ok bool) {
 // implausible says what of a record cannot be true, "" if nothing. named says that
 // the names of kernels have been told by now.
 func (d *Decoder) implausible(kind uint32, rec []byte, named bool) string {
+	if why := d.misfit(kind, rec); why != "" {
+		return why
+	}
+	switch kind {
+	case KindKernel, KindConcurrentKernel:
+		o := &d.kernels[kind]
+		if name := u64(rec, o.name); named && name != 0 && d.names[name] == 0 {
+			return "a kernel's name cannot be read"
+		}
+		return d.implausibleTimes(u64(rec, o.start), u64(rec, o.end))
+	case KindMemcpy, KindMemcpy2, KindMemset:
+		o := &d.copies[kind]
+		return d.implausibleTimes(u64(rec, o.start), u64(rec, o.end))
+	case KindRuntime, KindDriver:
+		o := &d.calls[kind]
+		return d.implausibleTimes(u64(rec, o.start), u64(rec, o.end))
+	}
+	return ""
+}
+
+// unproven reports whether a record is one of a kind whose layout may still turn out to be
+// another, and holds what cannot be true: no event is made of it.
+func (d *Decoder) unproven(kind uint32, rec []byte) bool {
+	t := d.trial
+	return t != nil && !t.proven(kind) && d.misfit(kind, rec) != ""
+}
+
+// misfit says what of a record, its times and its name apart, cannot be true.
+func (d *Decoder) misfit(kind uint32, rec []byte) string {
 	switch kind {
 	case KindKernel, KindConcurrentKernel:
 		o := &d.kernels[kind]
@@ -142,10 +209,7 @@ func (d *Decoder) implausible(kind uint32, rec []byte, named bool) string {
 				return fmt.Sprintf("a kernel has a block of %v", block)
 			}
 		}
-		if name := u64(rec, o.name); named && name != 0 && d.names[name] == 0 {
-			return "a kernel's name cannot be read"
-		}
-		return d.implausibleWork(rec, o.device, o.start, o.end)
+		return misplacedWork(rec, o.device)
 	case KindMemcpy, KindMemcpy2, KindMemset:
 		o := &d.copies[kind]
 		if n := u64(rec, o.bytes); n > maxBytes {
@@ -154,13 +218,11 @@ func (d *Decoder) implausible(kind uint32, rec []byte, named bool) string {
 		if kind != KindMemset && rec[o.copyKind] > 10 {
 			return fmt.Sprintf("a copy is of kind %d", rec[o.copyKind])
 		}
-		return d.implausibleWork(rec, o.device, o.start, o.end)
+		return misplacedWork(rec, o.device)
 	case KindRuntime, KindDriver:
-		o := &d.calls[kind]
-		if id := u32(rec, o.cbid); id == 0 || id >= maxCBID {
+		if id := u32(rec, d.calls[kind].cbid); id == 0 || id >= maxCBID {
 			return fmt.Sprintf("a call has the callback id %d", id)
 		}
-		return d.implausibleTimes(u64(rec, o.start), u64(rec, o.end))
 	case KindExternalCorrelation:
 		if k := u32(rec, d.external.externalKind); k == 0 || k > 16 {
 			return fmt.Sprintf("an external id is of kind %d", k)
@@ -169,11 +231,11 @@ func (d *Decoder) implausible(kind uint32, rec []byte, named bool) string {
 	return ""
 }
 
-func (d *Decoder) implausibleWork(rec []byte, device, start, end uint16) string {
+func misplacedWork(rec []byte, device uint16) string {
 	if n := u32(rec, device); n >= maxDevices {
 		return fmt.Sprintf("work ran on device %d", n)
 	}
-	return d.implausibleTimes(u64(rec, start), u64(rec, end))
+	return ""
 }
 
 // implausibleTimes judges a span. None at all is no sign of another layout.

@@ -77,6 +77,7 @@ func Open(name string) (*Library, error) {
 	if err != nil {
 		return nil, err
 	}
+	forgetMaps()
 	return &Library{handle: h, Name: name}, nil
 }
 

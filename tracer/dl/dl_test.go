@@ -19,10 +19,7 @@ zz-yy r-xp 0 0 0 /y
 `
 
 func TestParseMaps(t *testing.T) {
-	l, err := ParseMaps(strings.NewReader(someMaps))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := ParseMaps([]byte(someMaps))
 	for addr, want := range map[uint64]string{
 		0x400000: "/usr/bin/dbus-daemon", 0x452000: "", 0x7f00e01fffff: "/opt/a b/libcupti.so.13",
 		0x7f00f0000001: "/usr/lib/libcuda.so.580.82.07", 1: "",
@@ -39,7 +36,7 @@ func TestParseMaps(t *testing.T) {
 func FuzzParseMaps(f *testing.F) {
 	f.Add(someMaps)
 	f.Fuzz(func(t *testing.T, s string) {
-		l, _ := ParseMaps(strings.NewReader(s))
+		l := ParseMaps([]byte(s))
 		l.At(0x400000)
 		l.Files("lib")
 	})
@@ -76,5 +73,44 @@ func TestGoString(t *testing.T) {
 	p := uintptr(unsafe.Pointer(&b[0]))
 	if GoString(p, 100) != "hello" || GoString(p, 3) != "hel" || GoString(0, 3) != "" {
 		t.Errorf("%q %q %q", GoString(p, 100), GoString(p, 3), GoString(0, 3))
+	}
+}
+
+// Held, the map is read once, and again when a library was opened.
+func TestHoldMaps(t *testing.T) {
+	at := func() *Map {
+		t.Helper()
+		l, err := Maps()
+		if err != nil || len(l) == 0 {
+			t.Fatalf("%d mappings, %v", len(l), err)
+		}
+		return &l[0]
+	}
+	if one := at(); one == at() {
+		t.Error("the map is kept though nobody holds it")
+	}
+	outer := HoldMaps()
+	first := at()
+	inner := HoldMaps()
+	if at() != first {
+		t.Error("the map is read anew while it is held")
+	}
+	inner()
+	if at() != first {
+		t.Error("it is let go while another holds it")
+	}
+	if _, err := Open("libc.so.6"); err != nil {
+		t.Fatal(err)
+	}
+	second := at()
+	if second == first {
+		t.Error("it is kept though a library was opened")
+	}
+	if at() != second {
+		t.Error("behind that it is not kept")
+	}
+	outer()
+	if at() == second {
+		t.Error("it is kept longer than it is held")
 	}
 }

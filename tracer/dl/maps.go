@@ -1,12 +1,11 @@
 package dl
 
 import (
-	"bufio"
 	"bytes"
-	"io"
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/flagos-ai/flagos-trace/internal/guest"
 )
@@ -20,24 +19,69 @@ type Map struct {
 // MapList is the file mappings of a process, in order of address.
 type MapList []Map
 
-// Maps reads the file mappings of this process.
+// held is the process map as all see it that ask while it is held.
+var held struct {
+	sync.Mutex
+	holders int
+	list    MapList
+	read    bool
+}
+
+// HoldMaps has Maps return the same list until the function it returns is called, or
+// a library is opened here: several tracers look for their libraries one after the
+// other, and a map of a large program takes long to read. What the program itself
+// maps meanwhile may be missed.
+func HoldMaps() (release func()) {
+	held.Lock()
+	defer held.Unlock()
+	held.holders++
+	return func() {
+		held.Lock()
+		defer held.Unlock()
+		if held.holders--; held.holders == 0 {
+			held.list, held.read = nil, false
+		}
+	}
+}
+
+// forgetMaps: what is held is not true any more.
+func forgetMaps() {
+	held.Lock()
+	held.list, held.read = nil, false
+	held.Unlock()
+}
+
+// Maps reads the file mappings of this process. The list is not to be changed.
 func Maps() (MapList, error) {
+	held.Lock()
+	defer held.Unlock()
+	if held.read {
+		return held.list, nil
+	}
 	b, err := guest.ReadFile("/proc/self/maps")
 	if err != nil {
 		return nil, err
 	}
-	return ParseMaps(bytes.NewReader(b))
+	list := ParseMaps(b)
+	if held.holders > 0 {
+		held.list, held.read = list, true
+	}
+	return list, nil
 }
 
 // ParseMaps reads the format of /proc/<pid>/maps. Mappings without a file, and
 // lines it does not understand, are left out; the mark of a deleted file is
 // taken off its path.
-func ParseMaps(r io.Reader) (MapList, error) {
-	var list MapList
-	s := bufio.NewScanner(r)
-	s.Buffer(make([]byte, 0, 4096), 64<<10)
-	for s.Scan() {
-		line := s.Bytes()
+func ParseMaps(b []byte) MapList {
+	list := make(MapList, 0, bytes.Count(b, []byte{'/'})/2)
+	var last []byte // the path of the mapping before: a library has several
+	for len(b) > 0 {
+		line := b
+		if i := bytes.IndexByte(b, '\n'); i >= 0 {
+			line, b = b[:i], b[i+1:]
+		} else {
+			b = nil
+		}
 		slash := bytes.IndexByte(line, '/')
 		dash := bytes.IndexByte(line, '-')
 		space := bytes.IndexByte(line, ' ')
@@ -49,9 +93,15 @@ func ParseMaps(r io.Reader) (MapList, error) {
 		if err1 != nil || err2 != nil {
 			continue
 		}
-		list = append(list, Map{start, end, strings.TrimSuffix(string(line[slash:]), " (deleted)")})
+		m := Map{Start: start, End: end}
+		if file := line[slash:]; len(list) > 0 && bytes.Equal(file, last) {
+			m.Path = list[len(list)-1].Path
+		} else {
+			m.Path, last = strings.TrimSuffix(string(file), " (deleted)"), file
+		}
+		list = append(list, m)
 	}
-	return list, s.Err()
+	return list
 }
 
 // At returns the path of the file mapped at addr, "" if there is none.
@@ -70,10 +120,11 @@ func (l MapList) Files(prefix string) []string {
 	var files []string
 	seen := map[string]bool{}
 	for _, m := range l {
-		if !seen[m.Path] && strings.HasPrefix(path.Base(m.Path), prefix) {
-			seen[m.Path] = true
-			files = append(files, m.Path)
+		if !strings.HasPrefix(path.Base(m.Path), prefix) || seen[m.Path] {
+			continue
 		}
+		seen[m.Path] = true
+		files = append(files, m.Path)
 	}
 	return files
 }

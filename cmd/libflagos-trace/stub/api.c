@@ -41,13 +41,18 @@ static const ft_calls *start_go(st_reason *why)
     if (st_reserve(why) != 0)
         return NULL;
     const ft_calls *c = st_open(why);
+    if (st_startable(why) != 0)
+        c = NULL;
     if (c && c->begin(&st_host) != 0) {
         st_because(why, "its Go runtime cannot be started");
         c = NULL;
     }
-    if (!c)
+    if (!c) {
         st_unreserve();
-    return c;
+        return NULL;
+    }
+    /* Without the others Go lies idle, with what it has. */
+    return st_reserved(why) == 0 ? c : NULL;
 }
 
 /* Tries once, with all signals blocked: threads inherit that, and a limit of file

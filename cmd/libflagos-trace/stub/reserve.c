@@ -20,10 +20,13 @@
 
 enum {
     /*
-     * Go and the agent run on 14 threads, all made at the beginning. The others are
-     * for what nobody thought of.
+     * Go and the agent were seen to run on 7 threads. Two more are made where a
+     * library may hang in a flush, and to end a program whose main thread is gone. The
+     * others are for what nobody thought of.
      */
-    THREADS = 16,
+    THREADS = 11,
+    /* With so many it can start, and lie idle: that was seen to take 5. */
+    START = 7,
     PLACES = 2 * THREADS,
     FEW = 4096,
 };
@@ -58,14 +61,25 @@ typedef struct {
 static place places[PLACES];
 static _Atomic uint32_t made;
 
+/* The first of the threads makes the others. */
+static uint32_t wanted;
+enum { MADE, TOO_FEW, ENOUGH }; /* to start with */
+static _Atomic uint32_t making;
+static uint32_t stacked; /* how many stacks there are */
+static _Atomic int refusal; /* why one could not be made, an errno */
+
 static uint8_t *spare;
 static _Atomic size_t spare_used;
+
+static void make_others(void);
 
 static void *wait_for_work(void *arg)
 {
     place *p = arg;
     uint32_t state;
     atomic_store(&p->tid, (int32_t)syscall(SYS_gettid));
+    if (p == places)
+        make_others();
     while ((state = atomic_load(&p->state)) == IDLE || state == CLAIMED)
         syscall(SYS_futex, &p->state, FUTEX_WAIT_PRIVATE, state, NULL, NULL, 0);
     return state == TAKEN ? p->fn(p->arg) : NULL;
@@ -115,30 +129,79 @@ static void dismiss(uint32_t first)
         pthread_join(places[i].handle, NULL);
         for (int tries = 0; tries < 20000 && syscall(SYS_tgkill, getpid(), atomic_load(&places[i].tid), 0) == 0; tries++)
             sleep_us(100);
+        st_unmap_stacks(i, i + 1);
     }
+    if (stacked > first)
+        stacked = first;
+}
+
+static int make_thread(uint32_t n)
+{
+    place *p = &places[n];
+    pthread_attr_t attr;
+    atomic_store(&p->state, IDLE);
+    atomic_store(&p->tid, 0);
+    int rc = pthread_create(&p->handle, st_with_stack(&attr, n) ? &attr : NULL, wait_for_work, p);
+    if (rc != 0)
+        atomic_store(&refusal, rc);
+    return rc;
+}
+
+static void now_making(uint32_t state)
+{
+    atomic_store(&making, state);
+    syscall(SYS_futex, &making, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static void make_others(void)
+{
+    uint32_t n = 1;
+    do {
+        atomic_store(&made, n);
+        if (n == START && wanted == THREADS)
+            now_making(ENOUGH);
+    } while (n < wanted && make_thread(n++) == 0);
+    now_making(MADE);
 }
 
 /* Where the user may have few, the program is left as many as are taken. */
-static int make_threads(st_reason *why)
+static void make_threads(void)
 {
     struct rlimit limit;
-    uint32_t wanted = THREADS;
-    if (getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur < FEW)
-        wanted = PLACES;
-    for (uint32_t n = 0; n < wanted; n++) {
-        place *p = &places[n];
-        atomic_store(&p->state, IDLE);
-        atomic_store(&p->tid, 0);
-        int rc = pthread_create(&p->handle, NULL, wait_for_work, p);
-        if (rc != 0) {
-            st_because(why, "it takes %d threads and leaves %d to the program, but only %u could be made (%s: limit of processes and threads, ulimit -u or pids.max, or no memory)",
-                       THREADS, (int)wanted - THREADS, n, strerror(rc));
-            return -1;
-        }
-        atomic_store(&made, n + 1);
+    wanted = getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur < FEW ? PLACES : THREADS;
+    atomic_store(&refusal, 0);
+    atomic_store(&making, TOO_FEW);
+    stacked = st_map_stacks(wanted);
+    if (make_thread(0) != 0)
+        atomic_store(&making, MADE);
+}
+
+static void wait_while(uint32_t state)
+{
+    while (atomic_load(&making) == state)
+        syscall(SYS_futex, &making, FUTEX_WAIT_PRIVATE, state, NULL, NULL, 0);
+}
+
+int st_startable(st_reason *why)
+{
+    wait_while(TOO_FEW);
+    return atomic_load(&making) == ENOUGH ? 0 : st_reserved(why);
+}
+
+int st_reserved(st_reason *why)
+{
+    wait_while(TOO_FEW);
+    wait_while(ENOUGH);
+    int rc = atomic_load(&refusal);
+    st_unmap_stacks(atomic_load(&made), stacked); /* of those that could not be made */
+    stacked = atomic_load(&made);
+    if (rc == 0) {
+        dismiss(THREADS);
+        return 0;
     }
-    dismiss(THREADS);
-    return 0;
+    st_because(why, "it takes %d threads and leaves %d to the program, but only %u could be made (%s: limit of processes and threads, ulimit -u or pids.max, or no memory)",
+               THREADS, (int)wanted - THREADS, atomic_load(&made), strerror(rc));
+    return -1;
 }
 
 int st_reserve(st_reason *why)
@@ -157,14 +220,14 @@ int st_reserve(st_reason *why)
         st_because(why, "there is no memory for it (%s: %s)", strerror(errno), lacking);
         return -1;
     }
-    if (make_threads(why) == 0)
-        return 0;
-    st_unreserve();
-    return -1;
+    make_threads();
+    return 0;
 }
 
 void st_unreserve(void)
 {
+    wait_while(TOO_FEW);
+    wait_while(ENOUGH);
     dismiss(0);
     if (spare && atomic_load(&spare_used) == 0)
         munmap(spare, SPARE);
@@ -173,8 +236,8 @@ void st_unreserve(void)
 
 static int run(pthread_t *thread, void *(*fn)(void *), void *arg)
 {
-    uint32_t n = atomic_load(&made);
-    for (uint32_t i = 0; i < n; i++) {
+    /* The first, which may still be making others, comes last. */
+    for (uint32_t i = atomic_load(&made); i-- > 0;) {
         pthread_t handle = places[i].handle;
         if (!release(&places[i], TAKEN, fn, arg))
             continue;

@@ -16,12 +16,23 @@ void st_because(st_reason *why, const char *format, ...) __attribute__((format(p
 
 /*
  * Puts aside what Go needs. 0, or -1 with the reason, and then nothing is left of
- * it. All signals have to be blocked.
+ * it. All signals have to be blocked. The threads are made while the caller goes on:
+ * st_startable waits until there are enough to start Go, and st_reserved for all; they
+ * are -1 with the reason if there are not.
  */
 int st_reserve(st_reason *why);
-/* Gives back what st_reserve took. */
+int st_startable(st_reason *why);
+int st_reserved(st_reason *why);
+/* Gives back what st_reserve took, before Go is started. */
 void st_unreserve(void);
 extern const ft_host st_host;
+
+/* Maps n stacks, and returns n, or 0 without them. */
+uint32_t st_map_stacks(uint32_t n);
+/* Has attr give a thread the nth stack; 0 if it cannot. */
+int st_with_stack(pthread_attr_t *attr, uint32_t n);
+/* Gives back those from first up to n, which no thread has any more. */
+void st_unmap_stacks(uint32_t first, uint32_t n);
 
 /* See ft_host. */
 void st_join_nvtx(uintptr_t initialize);

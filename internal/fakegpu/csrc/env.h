@@ -45,4 +45,21 @@ static inline int env_flag(const char *name, int unset)
 	return env_u64(name, (uint64_t)unset) != 0;
 }
 
+/* The result that a list of them, f=2,g(7)=1, forces on a function with this argument; 0
+ * if none. */
+static inline int env_forced(const char *list, const char *function, int64_t arg)
+{
+	char with[96], plain[96];
+	snprintf(with, sizeof with, "%s(%lld)=", function, (long long)arg);
+	snprintf(plain, sizeof plain, "%s=", function);
+	for (const char *p = list; p && *p;) {
+		size_t n = strncmp(p, with, strlen(with)) == 0 ? strlen(with) : strncmp(p, plain, strlen(plain)) == 0 ? strlen(plain) : 0;
+		if (n)
+			return atoi(p + n);
+		p = strchr(p, ',');
+		p = p ? p + 1 : NULL;
+	}
+	return 0;
+}
+
 #endif

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -110,28 +111,46 @@ func (b *Binding) armMemory() {
 		}
 		return
 	}
-	const lost = " are not recorded, though libmspti stands before the program's calls: it goes by LD_PRELOAD, which does not have its name in it"
-	b.note(b.on(ascend.KindMemcpy, event.Memcpy), "copies"+lost)
-	b.note(b.on(ascend.KindMemset, event.Memset), "fills"+lost)
+	b.noteMemory(b.on(ascend.KindMemcpy, event.Memcpy), "copies")
+	b.noteMemory(b.on(ascend.KindMemset, event.Memset), "fills")
+}
+
+// noteMemory keeps why copies or fills are not recorded where they could be.
+func (b *Binding) noteMemory(err error, what string) {
+	if errors.Is(err, ErrNotPreloaded) {
+		what += " are not recorded, though libmspti stands before the program's calls: it goes by LD_PRELOAD, which does not have its name in it"
+	} else {
+		what += " are not recorded"
+	}
+	b.note(err, what)
 }
 
 // armCollectives has operations between devices recorded, by the newer kind or by the
-// older one: both bring the same operations.
+// older one: both bring the same operations, but the older one only where the library
+// stands before the program's calls, whatever enabling it says.
 func (b *Binding) armCollectives() {
 	err := b.on(ascend.KindCommunication, event.Kernel)
 	if err == nil {
 		return
 	}
-	if b.on(ascend.KindHCCL, event.Kernel) != nil {
-		b.note(err, "collective operations are not recorded")
+	const lost = "collective operations are not recorded"
+	if older := b.on(ascend.KindHCCL, event.Kernel); older != nil {
+		b.note(err, lost)
+		return
+	}
+	if !lookPreload(b.info.Path, b.getenv).works {
+		b.notes = append(b.notes, lost+": this libmspti can do that only if it is preloaded into the program (flagos-trace record --preload)")
 	}
 }
 
 // Flush asks the library for the records in its buffers. Forced, it first has it wait for
-// those that are still on their way from the device, which takes disabling all kinds.
+// those that are still on their way from the device, which takes disabling all kinds. The
+// error is of a step without which records are missing; of others there is a note.
 func (b *Binding) Flush(force bool) error {
 	if force && len(b.enabled) > 0 {
-		return b.finish(true)
+		lost, other := b.finish(true)
+		b.note(other, "recording did not end in order, but all records were fetched")
+		return lost
 	}
 	return b.flush()
 }
@@ -139,32 +158,52 @@ func (b *Binding) Flush(force bool) error {
 func (b *Binding) flush() error { return b.call("msptiActivityFlushAll", b.fn.flushAll, 0) }
 
 // Disarm disables what Arm enabled, and ends the subscription. It goes through all of it
-// and returns the first error.
-func (b *Binding) Disarm() error { return b.finish(false) }
+// and returns what failed first.
+func (b *Binding) Disarm() error {
+	lost, other := b.finish(false)
+	if lost != nil {
+		return lost
+	}
+	return other
+}
 
 // finish ends the recording, in the order in which least is lost. With poll it fetches
-// what comes by itself first.
-func (b *Binding) finish(poll bool) error {
-	var first error
-	keep := func(err error) {
-		if first == nil {
-			first = err
+// what comes by itself first. It goes through all of it and returns the first error by
+// which records may be lost, and the first of the others.
+func (b *Binding) finish(poll bool) (lost, other error) {
+	keep := func(first *error, err error) {
+		if *first == nil {
+			*first = err
 		}
 	}
 	if poll {
-		keep(b.drain())
+		keep(&lost, b.drain())
 	}
 	for _, k := range b.enabled {
-		keep(b.call(fmt.Sprintf("msptiActivityDisable(%d)", k), b.fn.disable, uintptr(k)))
+		first := &other
+		if drains(k) {
+			first = &lost
+		}
+		keep(first, b.call(fmt.Sprintf("msptiActivityDisable(%d)", k), b.fn.disable, uintptr(k)))
 	}
 	b.enabled = nil
-	keep(b.flush())
+	keep(&lost, b.flush())
 	if b.handle != 0 {
-		keep(b.call("msptiUnsubscribe", b.fn.unsubscribe, b.handle))
+		keep(&other, b.call("msptiUnsubscribe", b.fn.unsubscribe, b.handle))
 		b.handle = 0
-		keep(b.flush())
+		keep(&lost, b.flush())
 	}
-	return first
+	return lost, other
+}
+
+// drains reports whether the library waits for what the device has of a kind when that
+// is disabled.
+func drains(kind uint32) bool {
+	switch kind {
+	case ascend.KindMarker, ascend.KindKernel, ascend.KindHCCL, ascend.KindCommunication:
+		return true
+	}
+	return false
 }
 
 // drain fetches records until nothing comes.

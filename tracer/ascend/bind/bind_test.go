@@ -125,7 +125,7 @@ func TestVersions(t *testing.T) {
 	}{
 		{"before levels", fakegpu.MSPTINow, []string{"FAKEMSPTI_MAX_KIND=9"}, []string{"8", "10", "3", "9", "1", "2"}, nil, 5, false},
 		{"without one level", fakegpu.MSPTINow, []string{"FAKEMSPTI_FAIL=msptiActivityEnable(11)=1"}, []string{"8", "10", "11", "12", "9", "1", "2"}, []string{"of the level of nodes"}, 5, true},
-		{"CANN 8.0", fakegpu.MSPTIOld, nil, []string{"10", "3", "9", "4", "1", "2"}, []string{"it has no external ids", "before 9.0"}, 5, false},
+		{"CANN 8.0", fakegpu.MSPTIOld, nil, []string{"10", "3", "9", "4", "1", "2"}, []string{"it has no external ids", "before 9.0", "collective operations are not recorded"}, 4, false},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			o := run(t, "exit", c.m, c.env...)
@@ -177,6 +177,46 @@ func TestRefused(t *testing.T) {
 	o = run(t, "exit", fakegpu.MSPTINow, "FAKEMSPTI_FAIL=msptiActivityEnable(2)=4")
 	if !strings.Contains(o.Error, "the device is offline") || !strings.Contains(o.log, "msptiUnsubscribe") || !strings.Contains(o.log, "msptiActivityDisable 9") {
 		t.Errorf("%q\n%s", o.Error, o.log)
+	}
+}
+
+// What fails at the end is an error where records are missing by it, and else is not.
+func TestEndsOutOfOrder(t *testing.T) {
+	for _, c := range []struct {
+		fail string
+		lost bool
+	}{
+		{"msptiUnsubscribe=1", false}, {"msptiActivityDisable(8)=999", false}, {"msptiActivityDisable(2)=999", true}, {"msptiActivityFlushAll=999", true},
+	} {
+		o := run(t, "exit", fakegpu.MSPTINow, "FAKEMSPTI_FAIL="+c.fail)
+		if (o.Error != "") != c.lost || !c.lost && (o.Received["kernel"] != 5 || !o.noted("all records were fetched: "+strings.SplitN(c.fail, "=", 2)[0])) {
+			t.Errorf("%s: %q, %q, %v", c.fail, o.Error, o.Notes, o.Received)
+		}
+	}
+}
+
+// Copies that are refused where they could be recorded: LD_PRELOAD is spoken of only if it
+// is the reason.
+func TestCopiesRefused(t *testing.T) {
+	lib := fakegpu.Get(t).MSPTILibrary(fakegpu.MSPTINow)
+	for result, blamed := range map[string]bool{"6": true, "999": false} {
+		o := run(t, "exit", fakegpu.MSPTINow, "LD_PRELOAD="+lib, "FAKEMSPTI_FAIL=msptiActivityEnable(7)="+result)
+		if o.noted("it goes by LD_PRELOAD") != blamed || !o.noted("copies are not recorded") || slices.Contains(o.Requested, "memcpy") || o.Received["memset"] != 1 {
+			t.Errorf("%s: %q, %q", result, o.Notes, o.Requested)
+		}
+	}
+}
+
+// The older kind of collectives is recorded by standing before the program's calls; the
+// newer one is not.
+func TestOlderCollectives(t *testing.T) {
+	lib := fakegpu.Get(t).MSPTILibrary(fakegpu.MSPTINow)
+	const refused, agrees = "FAKEMSPTI_FAIL=msptiActivityEnable(9)=1", "FAKEMSPTI_NEED_PRELOAD=0"
+	if o := run(t, "exit", fakegpu.MSPTINow, refused, agrees); !o.noted("collective operations are not recorded: this libmspti can do that only if") || o.Received["kernel"] != 4 {
+		t.Errorf("%q, %v", o.Notes, o.Received)
+	}
+	if o := run(t, "exit", fakegpu.MSPTINow, refused, "LD_PRELOAD="+lib); o.noted("collective") || o.Received["kernel"] != 5 {
+		t.Errorf("%q, %v", o.Notes, o.Received)
 	}
 }
 

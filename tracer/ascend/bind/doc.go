@@ -15,9 +15,10 @@
 //   - A flush hands over what is in buffers, and not what is still on its way from the
 //     device. Disabling a kind waits for that; what comes later is thrown away. So the
 //     end is: flush until nothing comes, disable, flush, unsubscribe, flush.
-//   - The library records copies and fills by standing in for the runtime's functions,
-//     which takes place only where it was preloaded. The variable LD_PRELOAD proves
-//     nothing: where aclrtMemcpy leads is looked up (preload.go).
+//   - The library records copies, fills and the older kind of collectives by standing in
+//     for the runtime's functions, which takes place only where it was preloaded. The
+//     variable LD_PRELOAD proves nothing: where aclrtMemcpy leads is looked up
+//     (preload.go).
 //   - Its iterator keeps its position for the thread and forgets it only at the end of a
 //     buffer. It is used to confirm the sizes of records, once a kind, to the end of the
 //     buffer, and never again after it failed.

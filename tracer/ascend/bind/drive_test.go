@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -116,6 +117,7 @@ func (f findings) Diagnose(text string)                        { f.o.Inspected =
 // a fill. Roles: "exit" ends by a forced flush, "stop" by disarming, "twice" arms, stops
 // and arms again, "open" does nothing.
 func drive(role string) (o outcome) {
+	runtime.LockOSThread() // the device that is set is the thread's
 	fail := func(err error) outcome {
 		o.Error, o.Other, o.Found = err.Error(), errors.Is(err, ErrOtherClient), !errors.Is(err, ErrNotFound)
 		return o
@@ -165,6 +167,7 @@ func drive(role string) (o outcome) {
 		err = b.Disarm()
 	} else {
 		err = b.Flush(true)
+		o.Notes = append(o.Notes, b.Diagnoses()...)
 	}
 	if err != nil {
 		return fail(err)
@@ -210,7 +213,7 @@ func (o *outcome) decode(b *Binding, s *goShim) {
 func work(acl *dl.Library) error {
 	call := func(name string, args ...uintptr) error {
 		fn, err := acl.Symbol(name)
-		if strings.HasPrefix(name, "aclrtMem") { // as the program's own calls are bound
+		if strings.HasPrefix(name, "aclrtMem") || strings.HasPrefix(name, "Hccl") { // as the program's own calls are bound
 			if at, derr := purego.Dlsym(purego.RTLD_DEFAULT, name); derr == nil && at != 0 {
 				fn, err = at, nil
 			}

@@ -45,6 +45,7 @@ type job struct {
 	FlushLimit       time.Duration // in place of the dialect's
 	NameInside       bool          // asks for a name while a buffer is handed over
 	Stolen           bool          // another one registers its functions between windows
+	Unread           bool          // of the buffers the first alone is looked at before the end
 }
 
 // told is what came of it.
@@ -214,7 +215,9 @@ func (j *job) run() (t told) {
 				}
 			}
 			fail("flush", b.Flush(false))
-			inspect(false)
+			if i == 0 || !j.Unread {
+				inspect(false)
+			}
 		}
 		fail("disarm", b.Disarm())
 		if j.Stolen {

@@ -125,7 +125,7 @@ func (b *Binding) Arm(s tracer.Shim, o tracer.Options) error {
 		want bool
 		lost string
 	}{
-		{cupti.KindExternalCorrelation, event.ExternalCorrelation, true, "operators cannot be tied to API calls by the library"},
+		{cupti.KindExternalCorrelation, event.ExternalCorrelation, b.d == nil || b.fn.push != 0 && b.fn.pop != 0, "operators cannot be tied to API calls by the library"},
 		{cupti.KindContext, event.Context, o.Sync && b.d == nil, "the device of a wait may not be known"},
 		{cupti.KindOverhead, event.Overhead, o.Overhead, "overhead is not recorded"},
 		{cupti.KindSynchronization, event.Sync, o.Sync, "waits are not recorded"},
@@ -171,8 +171,21 @@ func (b *Binding) Arm(s tracer.Shim, o tracer.Options) error {
 	if o.NVTX {
 		b.joinNVTX(s)
 	}
-	s.SetPushPop(b.fn.push, b.fn.pop)
+	b.lendStacks(s)
 	return nil
+}
+
+// lendStacks gives the shim the library's functions for external ids, both or neither:
+// what is pushed and never taken off would be every later call's.
+func (b *Binding) lendStacks(s tracer.Shim) {
+	if b.fn.push != 0 && b.fn.pop != 0 {
+		s.SetPushPop(b.fn.push, b.fn.pop)
+		return
+	}
+	s.SetPushPop(0, 0)
+	if b.d != nil {
+		b.notes = append(b.notes, "operators cannot be tied to API calls by the library: it has no external ids")
+	}
 }
 
 // armAPI has the calls of one domain recorded: the kind with the hidden ids

@@ -51,7 +51,7 @@ func Open(getenv func(string) string) (*Binding, error) {
 	}
 	b := &Binding{notes: f.notes, out: dl.NewOut()}
 	if err := b.fn.resolve(f.lib, (*Dialect)(nil).symbol); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrMissingSymbol, err)
 	}
 	if b.fn.getVersion == 0 {
 		return nil, fmt.Errorf("%w: %s: cuptiGetVersion", ErrMissingSymbol, f.lib.Name)
@@ -65,7 +65,8 @@ func Open(getenv func(string) string) (*Binding, error) {
 	return b, nil
 }
 
-// resolve looks the functions up by the names that symbol gives those of CUPTI.
+// resolve looks the functions up by the names that symbol gives those of CUPTI. The error
+// is of one without which nothing works.
 func (f *functions) resolve(lib *dl.Library, symbol func(string) string) error {
 	for _, s := range []struct {
 		p    *uintptr
@@ -78,7 +79,7 @@ func (f *functions) resolve(lib *dl.Library, symbol func(string) string) error {
 	} {
 		p, err := lib.Symbol(symbol(s.name))
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrMissingSymbol, err)
+			return err
 		}
 		*s.p = p
 	}
@@ -156,6 +157,9 @@ func (b *Binding) Flush(force bool) error {
 	}
 	return b.flushes.run(b.d.FlushLimit, flush)
 }
+
+// ForcedOnce reports whether the library may not come back from a second forced flush.
+func (b *Binding) ForcedOnce() bool { return b.flushes != nil }
 
 // OwnClock reports whether the library has a clock of its own, as dialects have.
 func (b *Binding) OwnClock() bool { return b.d != nil }

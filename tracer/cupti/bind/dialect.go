@@ -15,8 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoLibrary: a vendor's library could not be opened.
-var ErrNoLibrary = errors.New("the vendor's tracing library was not found")
+var (
+	// ErrNoLibrary: a vendor's library could not be opened.
+	ErrNoLibrary = errors.New("the vendor's tracing library was not found")
+	// ErrNoFunction: a vendor's library lacks a function without which nothing works.
+	ErrNoFunction = errors.New("the vendor's tracing library lacks a function that tracing needs: it is too old, or another library")
+)
 
 // Dialect is what a vendor's library that is modelled on CUPTI has otherwise in the
 // process. All of it is data; the code is CUPTI's.
@@ -52,7 +56,7 @@ type Dialect struct {
 }
 
 // OpenDialect finds the library of a dialect and resolves its functions, as Open
-// does for CUPTI. Errors are ErrNoLibrary or ErrMissingSymbol.
+// does for CUPTI. Errors are ErrNoLibrary or ErrNoFunction.
 func OpenDialect(d *Dialect, getenv func(string) string) (*Binding, error) {
 	f, err := d.find(getenv)
 	if err != nil {
@@ -63,7 +67,7 @@ func OpenDialect(d *Dialect, getenv func(string) string) (*Binding, error) {
 		b.notes = append(b.notes, d.Gap)
 	}
 	if err := b.fn.resolve(f.lib, d.symbol); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (%s): %w", ErrNoFunction, d.What, err)
 	}
 	if d.NameQuery != "" {
 		b.fn.getCallbackName = f.lib.Func(d.NameQuery)
@@ -75,11 +79,12 @@ func OpenDialect(d *Dialect, getenv func(string) string) (*Binding, error) {
 		b.info.APIVersion = uint32(b.out[0])
 	}
 	b.look.init(d.Layouts, b.info.Path, b.fn.getNextRecord, b.fn.getCallbackName)
-	if err := b.look.speak(d); err != nil {
+	if err := b.look.speak(d, b.info.APIVersion); err != nil {
 		return nil, err
 	}
 	if d.FlushLimit > 0 {
 		b.flushes = new(flushWorker)
+		b.look.alone = b.flushes.isStuck
 	}
 	return b, nil
 }
@@ -147,22 +152,33 @@ func (d *Dialect) Detect(getenv func(string) string) tracer.Presence {
 // find looks for the library where the environment says, among what is loaded, where
 // the loader looks, and in the vendor's folders.
 func (d *Dialect) find(getenv func(string) string) (found, error) {
+	maps, err := dl.Maps()
+	if err != nil {
+		maps = nil // no process map: the loader's own search remains
+	}
+	loaded := maps.Files(d.Loaded)
 	for _, v := range append([]string{tracer.EnvLibrary}, d.Env...) {
 		if p := getenv(v); p != "" {
 			lib, err := dl.Open(p)
 			if err != nil {
 				return found{}, fmt.Errorf("%w: %s=%s: %w", ErrNoLibrary, v, p, err)
 			}
-			return found{lib: lib, how: v}, nil
+			f := found{lib: lib, how: v}
+			for _, l := range loaded {
+				if at := lib.Path(d.symbol("cuptiActivityEnable")); at != l {
+					f.notes = append(f.notes, fmt.Sprintf("two copies of %s in the process: %s, named by %s, and %s, loaded by the program; what the one records the other does not", d.What, at, v, l))
+				}
+			}
+			return f, nil
 		}
 	}
-	maps, err := dl.Maps()
-	if err != nil {
-		maps = nil // no process map: the loader's own search remains
-	}
-	for _, p := range maps.Files(d.Loaded) {
+	for _, p := range loaded {
 		if lib, ok := dl.Loaded(p); ok {
-			return found{lib: lib, how: "already loaded"}, nil
+			f := found{lib: lib, how: "already loaded"}
+			if len(loaded) > 1 {
+				f.notes = append(f.notes, fmt.Sprintf("several copies of %s in the process: %s; what the one records the others do not", d.What, strings.Join(loaded, ", ")))
+			}
+			return f, nil
 		}
 	}
 	missing := &dl.NotFoundError{What: d.What}

@@ -31,7 +31,8 @@ const (
 // It looks at every record the program causes, so what it asks for each is kept
 // in arrays; maps are for what happens once a buffer or less.
 type inspector struct {
-	api     uint32
+	api     uint32 // of the layouts
+	said    uint32 // the version that the library says it is of, 0 for none
 	library string
 	next    func(data []byte, rec *uintptr) uint32 // the library's iterator; nil if it has none
 	nameOf  uintptr
@@ -47,10 +48,14 @@ type inspector struct {
 
 	d      *Dialect      // nil: CUPTI itself
 	walker *cupti.Walker // of a dialect whose iterator cannot be used
+	alone  func() bool   // the library is not to be called any more; nil: it always may be
 }
 
+// left reports whether the library is not to be called any more.
+func (in *inspector) left() bool { return in.alone != nil && in.alone() }
+
 func (in *inspector) init(api uint32, library string, next, nameOf uintptr) {
-	in.api, in.library, in.nameOf = api, library, nameOf
+	in.api, in.said, in.library, in.nameOf = api, api, library, nameOf
 	for i, kind := range []uint32{cupti.KindConcurrentKernel, cupti.KindKernel} {
 		if off, ok := cupti.KernelNameOffset(api, kind); ok {
 			in.nameAt[i] = int(off)
@@ -66,6 +71,14 @@ func (in *inspector) init(api uint32, library string, next, nameOf uintptr) {
 			return uint32(r)
 		}
 	}
+}
+
+// who is the library as messages name it.
+func (in *inspector) who() string {
+	if in.said == 0 {
+		return in.library
+	}
+	return fmt.Sprintf("%s, API version %d", in.library, in.said)
 }
 
 // inspect reports through f what the buffer holds that only this process knows.
@@ -84,8 +97,18 @@ func (in *inspector) inspect(data []byte, f tracer.Findings) error {
 	case in.d == nil && in.quick(data, f):
 		return nil
 	}
+	if in.left() {
+		if !in.quick(data, f) {
+			f.Diagnose(in.who() + ": it is not called any more, and the sizes of records that it showed do not lead through a buffer")
+		}
+		return nil
+	}
+	if in.next == nil && in.d != nil {
+		f.Diagnose(in.who() + ": it has no iterator, and how long its records are is not known: they cannot be read")
+		return nil
+	}
 	if in.next == nil {
-		f.Diagnose(fmt.Sprintf("%s, API version %d: a buffer does not come out even with the record sizes of this version, and the library has no iterator", in.library, in.api))
+		f.Diagnose(in.who() + ": a buffer does not come out even with the record sizes of this version, and the library has no iterator")
 		return nil
 	}
 	in.walk(data, f)
@@ -134,32 +157,32 @@ func (in *inspector) walk(data []byte, f tracer.Findings) {
 			least = uint64(in.offsets[n-1]) + minRecord
 		}
 		if off < least || off > uint64(len(data)) || uint64(len(data))-off < minRecord {
-			f.Diagnose(fmt.Sprintf("%s, API version %d: its iterator left the buffer", in.library, in.api))
+			f.Diagnose(in.who() + ": its iterator left the buffer")
 			break
 		}
 		in.offsets = append(in.offsets, uint32(off))
 	}
-	whole := in.ended(end, rec, data) && len(in.offsets) > 0 && in.offsets[0] == 0
-	even := whole
+	even := true
 	for i, off := range in.offsets {
-		last := i == len(in.offsets)-1
 		limit := uint32(len(data))
-		if !last {
+		if i+1 < len(in.offsets) {
 			limit = in.offsets[i+1]
+			even = in.learn(binary.LittleEndian.Uint32(data[off:]), limit-off, f) && even
 		}
-		kind, n := binary.LittleEndian.Uint32(data[off:]), limit-off
-		// What follows the last record is its own only if the iterator ended
-		// there in order.
-		if !last || whole {
-			even = in.learn(kind, n, f) && even
-		}
-		in.record(kind, data[off:limit], f)
+		in.record(binary.LittleEndian.Uint32(data[off:]), data[off:limit], f)
 	}
+	// What follows the last record is its own only if the iterator ended there in order.
+	whole := in.ended(end, data) && len(in.offsets) > 0 && in.offsets[0] == 0
+	if whole {
+		last := in.offsets[len(in.offsets)-1]
+		even = in.learn(binary.LittleEndian.Uint32(data[last:]), uint32(len(data))-last, f) && even
+	}
+	even = even && whole
 	if !even {
 		f.Offsets(in.offsets)
 	}
-	if !whole && !in.endUnknown() {
-		f.Diagnose(fmt.Sprintf("%s, API version %d: its iterator ended with result %d before the end of a buffer", in.library, in.api, end))
+	if !whole && in.early(data) {
+		f.Diagnose(fmt.Sprintf("%s: its iterator ended with result %d before the end of a buffer", in.who(), end))
 	}
 }
 
@@ -172,7 +195,7 @@ func (in *inspector) learn(kind, n uint32, f tracer.Findings) bool {
 	if old := in.stride[kind]; old != 0 {
 		if old != n && !in.varies[kind] {
 			in.varies[kind] = true
-			f.Diagnose(fmt.Sprintf("%s, API version %d: records of activity kind %d differ in size, %d and %d bytes; they are found by the library's iterator", in.library, in.api, kind, old, n))
+			f.Diagnose(fmt.Sprintf("%s: records of activity kind %d differ in size, %d and %d bytes; they are found by the library's iterator", in.who(), kind, old, n))
 		}
 		return !in.varies[kind]
 	}
@@ -183,7 +206,7 @@ func (in *inspector) learn(kind, n uint32, f tracer.Findings) bool {
 	}
 	want, ok := cupti.TableStride(in.api, kind)
 	if ok && want != n && cupti.KnownVersion(in.api) {
-		f.Diagnose(fmt.Sprintf("layout mismatch: %s, API version %d: records of activity kind %d should be %d bytes and are %d; the library is not the version it says, or was changed", in.library, in.api, kind, want, n))
+		f.Diagnose(fmt.Sprintf("layout mismatch: %s: records of activity kind %d should be %d bytes and are %d; the library is not the version it says, or was changed", in.who(), kind, want, n))
 	}
 	return true
 }
@@ -236,7 +259,7 @@ func (in *inspector) call(domain uint32, known *[maxCallback]bool, rec []byte, f
 
 // callbackName asks the library for its name of a callback id.
 func (in *inspector) callbackName(domain, id uint32) (string, bool) {
-	if in.nameOf == 0 {
+	if in.nameOf == 0 || in.left() {
 		return "", false
 	}
 	if in.d != nil && in.d.NameQuery != "" {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ebitengine/purego"
 	"github.com/flagos-ai/flagos-trace/event"
 	"github.com/flagos-ai/flagos-trace/tracer"
 	"github.com/flagos-ai/flagos-trace/tracer/dl"
 	"github.com/flagos-ai/flagos-trace/tracer/roctracer"
+	"golang.org/x/sys/unix"
 )
 
 // Name is the name of this tracer.
@@ -47,6 +49,11 @@ const (
 	// library's own buffers.
 	propertiesBytes = 48
 	poolBytes       = 256 << 10
+	// At the end records are fetched until that often in a row nothing came, each time
+	// after a pause, and at most so often.
+	quietPolls = 2
+	maxPolls   = 40
+	pollPause  = 10 * time.Millisecond
 )
 
 // functions are addresses in the library; 0 is a function that it lacks.
@@ -64,10 +71,12 @@ type Binding struct {
 	names *dl.Names
 	calls [maxCalls]bool // told
 	shim  Shim
-	pool  bool // is open
-	armed bool
-	out   *[2]uint64
-	props []byte
+	// counts is the shim of the last Arm as one that counts buffers, nil if it does not.
+	counts tracer.DeliveryShim
+	pool   bool // is open
+	armed  bool
+	out    *[2]uint64
+	props  []byte
 }
 
 var _ tracer.Binding = (*Binding)(nil)
@@ -152,8 +161,23 @@ func (b *Binding) Arm(s tracer.Shim, _ tracer.Options) error {
 		return ErrShim
 	}
 	b.shim = shim
+	b.counts, _ = s.(tracer.DeliveryShim)
 	complete, call, push, pop := shim.RoctracerFuncs()
 	shim.RoctracerOpen(b.fn.timestamp, b.shapes())
+	if err := b.begin(complete, call); err != nil {
+		// What was begun costs the program time, and is of no use.
+		b.armed = true
+		_ = b.Disarm()
+		s.SetPushPop(0, 0)
+		return fmt.Errorf("%w (%s)", err, b.info.Path)
+	}
+	s.SetPushPop(push, pop)
+	b.armed = true
+	return nil
+}
+
+// begin calls the library's functions in its order.
+func (b *Binding) begin(complete, call uintptr) error {
 	if err := b.call("roctracer_set_properties", b.fn.setProperties, domainAPI, 0); err != nil {
 		return err
 	}
@@ -175,8 +199,6 @@ func (b *Binding) Arm(s tracer.Shim, _ tracer.Options) error {
 	if b.fn.start != 0 {
 		dl.Call(b.fn.start)
 	}
-	s.SetPushPop(push, pop)
-	b.armed = true
 	return nil
 }
 
@@ -187,7 +209,7 @@ func (b *Binding) shapes() []uint8 {
 	unknown := 0
 	for id := range uint32(maxCalls) {
 		name := b.opName(domainAPI, id, 0)
-		if name == "" || strings.HasPrefix(name, "unknown") {
+		if name == "" {
 			if unknown++; unknown > 64 {
 				break // behind the last one
 			}
@@ -199,17 +221,43 @@ func (b *Binding) shapes() []uint8 {
 	return list
 }
 
+// opName asks the library for the name of an operation, "" if it has none.
 func (b *Binding) opName(domain, op, kind uint32) string {
-	return dl.GoString(dl.Call(b.fn.opString, uintptr(domain), uintptr(op), uintptr(kind)), 256)
+	name := dl.GoString(dl.Call(b.fn.opString, uintptr(domain), uintptr(op), uintptr(kind)), 256)
+	if strings.HasPrefix(name, "unknown") {
+		return "" // what the library calls those that it does not know
+	}
+	return name
 }
 
-// Flush has records handed over; force is no different, since the library does not wait
-// for the device.
-func (b *Binding) Flush(bool) error {
+// Flush has records handed over. The library does not wait for the device: forced, it is
+// asked until nothing more comes.
+func (b *Binding) Flush(force bool) error {
+	err := b.flush()
+	for quiet, polls := 0, 0; force && err == nil && quiet < quietPolls && polls < maxPolls; polls++ {
+		ts := unix.NsecToTimespec(pollPause.Nanoseconds())
+		_ = unix.Nanosleep(&ts, nil)
+		before := b.delivered()
+		err = b.flush()
+		if quiet++; b.delivered() != before {
+			quiet = 0
+		}
+	}
+	return err
+}
+
+func (b *Binding) flush() error {
 	if b.shim != nil {
 		b.shim.RoctracerFlush()
 	}
 	return b.call("roctracer_flush_activity_expl", b.fn.flush, 0)
+}
+
+func (b *Binding) delivered() uint64 {
+	if b.counts == nil {
+		return 0
+	}
+	return b.counts.Delivered()
 }
 
 // Disarm ends recording. The pool stays.

@@ -9,7 +9,7 @@
 //   - The order of calls is the library's: properties, callback, pool, activity, start;
 //     and stop before the last flush.
 //   - The library does not wait for the device: records of work that still runs come
-//     with a later flush, or not at all.
+//     with a later flush, or not at all. The flush at the end asks until nothing comes.
 //   - A record of a call is made by the agent and has the library's time, so that calls
 //     and work are on one clock.
 package bind

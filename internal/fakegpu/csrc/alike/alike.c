@@ -7,6 +7,7 @@
 #include "alike.h"
 
 struct switches sw;
+static const char *fail;
 static FILE *log_file;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -29,12 +30,16 @@ __attribute__((constructor)) static void read_switches(void)
 	sw.clock_ppm = (int64_t)number("CLOCK_PPM", 0);
 	sw.flush_ms = number("FLUSH_MS", 0);
 	sw.hang_after = number("HANG_AFTER", 0);
+	sw.hang_locked = number("HANG_LOCKED", 0) != 0;
 	sw.shifted = number("SHIFTED", 0) != 0;
 	sw.stale = number("STALE", 0) != 0;
 	sw.no_names = number("NO_NAMES", 0) != 0;
 	sw.threaded = number("THREADED", 0) != 0;
 	sw.kernel_on = number("KERNEL_ON", 0) != 0;
+	sw.end = (int)number("END", (uint64_t)vendor.end);
 	char name[64];
+	snprintf(name, sizeof name, "%s_FAIL", vendor.prefix);
+	fail = getenv(name);
 	snprintf(name, sizeof name, "%s_LOG", vendor.prefix);
 	const char *path = getenv(name);
 	if (path && *path && !(log_file = fopen(path, "ae")))
@@ -52,6 +57,8 @@ void alike_log(const char *what, uint64_t a)
 	fflush(log_file);
 	pthread_mutex_unlock(&log_lock);
 }
+
+int alike_forced(const char *function, int64_t arg) { return env_forced(fail, function, arg); }
 
 /* The vendor's clock: CLOCK_MONOTONIC, elsewhere and at another rate. */
 static uint64_t clock_at(uint64_t monotonic)
@@ -180,6 +187,7 @@ static __thread int depth[8];
 
 int alike_push(uint32_t kind, uint64_t id)
 {
+	MAY_FAIL("ActivityPushExternalCorrelationId", kind);
 	if (kind >= 8 || depth[kind] >= 64)
 		return INVALID_PARAMETER;
 	stack[kind][depth[kind]++] = id;
@@ -189,6 +197,7 @@ int alike_push(uint32_t kind, uint64_t id)
 /* A pop without an address is refused, and takes nothing off. */
 int alike_pop(uint32_t kind, uint64_t *last)
 {
+	MAY_FAIL("ActivityPopExternalCorrelationId", kind);
 	if (kind >= 8 || !last)
 		return INVALID_PARAMETER;
 	if (depth[kind] == 0)
@@ -256,6 +265,7 @@ static void leave(enum rt_op op, uint64_t correlation, uint64_t start, uint64_t 
 
 int alike_register(request_fn r, complete_fn c)
 {
+	MAY_FAIL("ActivityRegisterCallbacks", -1);
 	if (!r || !c)
 		return INVALID_PARAMETER;
 	alike_log("register", 0);
@@ -270,6 +280,7 @@ int alike_enable(uint32_t kind, int enable)
 {
 	static const struct rt_observer observer = {enter, work, leave};
 	alike_log(enable ? "enable" : "disable", kind);
+	MAY_FAIL(enable ? "ActivityEnable" : "ActivityDisable", kind);
 	if (kind == 0 || kind >= KINDS)
 		return INVALID_KIND;
 	if (kind != MEMCPY && kind != MEMSET && kind != KERNEL && kind != DRIVER && kind != RUNTIME && kind != CONCURRENT_KERNEL && kind != EXTERNAL && !(vendor.waits && (kind == OVERHEAD || kind == MEMCPY2 || kind == SYNC)))
@@ -302,11 +313,15 @@ int alike_flush(uint32_t flag)
 {
 	static uint64_t forced;
 	alike_log("flush", flag);
+	MAY_FAIL("ActivityFlushAll", flag);
 	if (flag) {
 		usleep((useconds_t)sw.flush_ms * 1000);
-		if (sw.hang_after && ++forced > sw.hang_after)
+		if (sw.hang_after && ++forced > sw.hang_after) {
+			if (sw.hang_locked)
+				alike_lock();
 			for (;;)
 				pause();
+		}
 	}
 	alike_lock();
 	drain(flag != 0);
@@ -341,6 +356,11 @@ static size_t size_at(const uint8_t *r)
 /* The record pointer is where it is, and NULL at the beginning. */
 int alike_next(uint8_t *b, size_t valid, uint8_t **record)
 {
+	MAY_FAIL("ActivityGetNextRecord", -1);
+	if (sw.hang_locked) {
+		alike_lock();
+		alike_unlock();
+	}
 	if (!b || !record)
 		return INVALID_PARAMETER;
 	uint8_t *at = b;
@@ -356,7 +376,7 @@ int alike_next(uint8_t *b, size_t valid, uint8_t **record)
 	if (at >= b + valid) {
 		if (vendor.end_is_null)
 			*record = NULL;
-		return vendor.end;
+		return sw.end;
 	}
 	*record = at;
 	return OK;

@@ -29,6 +29,8 @@ struct switches {
 	int64_t clock_offset, clock_ppm;
 	uint64_t flush_ms, hang_after; /* forced flushes that come back; the next one does not */
 	int shifted, stale, no_names, threaded, kernel_on;
+	int hang_locked;               /* the one that does not holds the lock, which the iterator takes */
+	int end;                       /* result at the end of a buffer */
 };
 extern struct switches sw;
 
@@ -36,6 +38,15 @@ typedef void (*request_fn)(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void (*complete_fn)(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
 
 void alike_log(const char *what, uint64_t a);
+/* Leaves a function with the result that a switch forces on it; the name is CUPTI's without
+ * the prefix. */
+int alike_forced(const char *function, int64_t arg);
+#define MAY_FAIL(function, arg)                               \
+	do {                                                  \
+		int r_ = alike_forced(function, (int64_t)(arg)); \
+		if (r_)                                       \
+			return r_;                            \
+	} while (0)
 uint64_t alike_now(void);
 int alike_register(request_fn request, complete_fn complete);
 int alike_enable(uint32_t kind, int on);

@@ -13,10 +13,10 @@ const struct vendor vendor = {
 	API int cupti##name parameters { return mcpti_##name arguments; } \
 	API int mcpti##name parameters { return mcpti_##name arguments; }
 
-static int mcpti_GetVersion(uint32_t *v) { *v = 18; return OK; }
-static int mcpti_GetTimestamp(uint64_t *t) { *t = alike_now(); return OK; }
-static int mcpti_SetThreadIdType(uint32_t type) { return type <= 1 ? OK : INVALID_PARAMETER; }
-static int mcpti_ActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *n) { (void)context, (void)stream; *n = 0; return OK; }
+static int mcpti_GetVersion(uint32_t *v) { MAY_FAIL("GetVersion", -1); *v = 18; return OK; }
+static int mcpti_GetTimestamp(uint64_t *t) { MAY_FAIL("GetTimestamp", -1); *t = alike_now(); return OK; }
+static int mcpti_SetThreadIdType(uint32_t type) { MAY_FAIL("SetThreadIdType", type); return type <= 1 ? OK : INVALID_PARAMETER; }
+static int mcpti_ActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *n) { (void)context, (void)stream; MAY_FAIL("ActivityGetNumDroppedRecords", -1); *n = 0; return OK; }
 
 BOTH(GetVersion, (uint32_t *v), (v))
 BOTH(GetTimestamp, (uint64_t *t), (t))

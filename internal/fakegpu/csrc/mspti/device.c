@@ -94,7 +94,7 @@ void device_task(const struct fa_task *t)
 			add(KERNEL, t);
 		return;
 	}
-	if (enabled(HCCL))
+	if (enabled(HCCL) && within_collective())
 		add(HCCL, t);
 	if (enabled(COMMUNICATION))
 		add(COMMUNICATION, t);

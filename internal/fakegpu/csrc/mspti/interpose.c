@@ -1,5 +1,6 @@
-/* Memory calls are recorded by standing in for them: that takes place only where this
- * library comes before the runtime in the program's order of symbols. */
+/* Memory calls, and collectives in their older kind, are recorded by standing in for the
+ * calls: that takes place only where this library comes before the runtime in the program's
+ * order of symbols. */
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -17,21 +18,19 @@ static void *next(const char *name)
 	return fn;
 }
 
-struct stream_head { uint32_t id, device; };
+struct stream_head { uint32_t id; };
 
-static uint32_t device_of(void *stream)
+/* The calling thread's device, by the program's number. */
+static uint32_t current_device(void)
 {
-	if (stream)
-		return ((struct stream_head *)stream)->device;
 	int32_t d = 0;
-	((int (*)(int32_t *))next("aclrtGetDevice"))(&d);
-	return (uint32_t)d;
+	return ((int (*)(int32_t *))next("aclrtGetDevice"))(&d) == 0 ? (uint32_t)d : NONE;
 }
 
 /* The times are those of the call, and the device has not begun. */
 static void emit_copy(uint32_t copy, size_t bytes, uint64_t start, void *stream, int async, uint64_t id)
 {
-	struct rec_memcpy r = {.kind = MEMCPY, .copy = copy, .bytes = bytes, .start = start, .end = now(), .device = device_of(stream),
+	struct rec_memcpy r = {.kind = MEMCPY, .copy = copy, .bytes = bytes, .start = start, .end = now(), .device = current_device(),
 			       .stream = stream ? ((struct stream_head *)stream)->id : NONE, .correlation = id, .async = (uint8_t)async};
 	emit(&r, sizeof r);
 }
@@ -68,7 +67,7 @@ API int aclrtMemsetAsync(void *dst, size_t room, int32_t value, size_t bytes, vo
 		return real(dst, room, value, bytes, stream);
 	uint64_t start = now(), id = take_correlation();
 	int rc = real(dst, room, value, bytes, stream);
-	struct rec_memset r = {.kind = MEMSET, .value = (uint32_t)value, .bytes = bytes, .start = start, .end = now(), .device = device_of(stream),
+	struct rec_memset r = {.kind = MEMSET, .value = (uint32_t)value, .bytes = bytes, .start = start, .end = now(), .device = current_device(),
 			       .stream = stream ? ((struct stream_head *)stream)->id : NONE, .correlation = id, .async = 1};
 	emit(&r, sizeof r);
 	return rc;
@@ -82,7 +81,27 @@ API int aclrtMalloc(void **p, size_t bytes, int policy)
 	uint64_t start = now(), id = take_correlation();
 	int rc = real(p, bytes, policy);
 	struct rec_memory r = {.kind = MEMORY, .op = 0, .memory = 1, .correlation = id, .start = start, .end = now(), .address = (uint64_t)(uintptr_t)*p,
-			       .bytes = bytes, .pid = (uint32_t)getpid(), .device = device_of(NULL), .stream = NONE};
+			       .bytes = bytes, .pid = (uint32_t)getpid(), .device = current_device(), .stream = NONE};
 	emit(&r, sizeof r);
+	return rc;
+}
+
+static __thread int collectives; /* calls under way that came through here */
+
+int within_collective(void) { return collectives > 0; }
+
+API int HcclAllReduce(void *send, void *recv, uint64_t count, uint32_t data_type, uint32_t op, void *comm, void *stream)
+{
+	collectives++;
+	int rc = ((int (*)(void *, void *, uint64_t, uint32_t, uint32_t, void *, void *))next(__func__))(send, recv, count, data_type, op, comm, stream);
+	collectives--;
+	return rc;
+}
+
+API int HcclAllGather(void *send, void *recv, uint64_t count, uint32_t data_type, void *comm, void *stream)
+{
+	collectives++;
+	int rc = ((int (*)(void *, void *, uint64_t, uint32_t, void *, void *))next(__func__))(send, recv, count, data_type, comm, stream);
+	collectives--;
 	return rc;
 }

@@ -66,6 +66,10 @@ void device_task(const struct fa_task *t);
 void device_drain(uint32_t kind);
 void device_start(void);
 
+/* interpose.c: whether the calling thread is in a collective that the program called
+ * through this library. */
+int within_collective(void);
+
 /* external.c */
 uint64_t take_correlation(void);
 uint64_t thread_correlation(void);

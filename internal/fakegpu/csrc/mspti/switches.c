@@ -62,26 +62,10 @@ void log_line(const char *what, uint64_t a, uint64_t b)
 	pthread_mutex_unlock(&log_lock);
 }
 
-/* FAKEMSPTI_FAIL=msptiSubscribe=2,msptiActivityEnable(2)=1 */
-static int forced(const char *function, int64_t arg)
-{
-	char with[96], plain[96];
-	snprintf(with, sizeof with, "%s(%lld)=", function, (long long)arg);
-	snprintf(plain, sizeof plain, "%s=", function);
-	for (const char *p = fail; p && *p;) {
-		size_t n = strncmp(p, with, strlen(with)) == 0 ? strlen(with) : strncmp(p, plain, strlen(plain)) == 0 ? strlen(plain) : 0;
-		if (n)
-			return atoi(p + n);
-		p = strchr(p, ',');
-		p = p ? p + 1 : NULL;
-	}
-	return 0;
-}
-
 int entry(const char *function, int64_t arg)
 {
 	log_line(function, (uint64_t)arg, 0);
-	return fail ? forced(function, arg) : 0;
+	return env_forced(fail, function, arg); /* msptiSubscribe=2,msptiActivityEnable(2)=1 */
 }
 
 uint32_t thread_id(void)

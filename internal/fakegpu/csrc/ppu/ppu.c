@@ -8,9 +8,9 @@ const struct vendor vendor = {
 		[OP_MEMSET_ASYNC] = 51, [OP_LAUNCH] = 211, [OP_GRAPH] = 311, [OP_BEGIN_CAPTURE] = 315, [OP_END_CAPTURE] = 319},
 };
 
-API int cuptiGetVersion(uint32_t *v) { *v = 130000; return OK; }
-API int cuptiGetTimestamp(uint64_t *t) { *t = alike_now(); return OK; }
-API int cuptiSetThreadIdType(uint32_t type) { return type <= 1 ? OK : INVALID_PARAMETER; }
+API int cuptiGetVersion(uint32_t *v) { MAY_FAIL("GetVersion", -1); *v = 130000; return OK; }
+API int cuptiGetTimestamp(uint64_t *t) { MAY_FAIL("GetTimestamp", -1); *t = alike_now(); return OK; }
+API int cuptiSetThreadIdType(uint32_t type) { MAY_FAIL("SetThreadIdType", type); return type <= 1 ? OK : INVALID_PARAMETER; }
 API int cuptiActivityRegisterCallbacks(request_fn r, complete_fn c) { return alike_register(r, c); }
 API int cuptiActivityEnable(uint32_t kind) { return alike_enable(kind, 1); }
 API int cuptiActivityDisable(uint32_t kind) { return alike_enable(kind, 0); }

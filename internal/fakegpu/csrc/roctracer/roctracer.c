@@ -36,7 +36,14 @@ static const char *const calls[] = {[31] = "hipMalloc", [32] = "hipFree", [33] =
 static const uint32_t ids[OPS] = {[OP_MALLOC] = 31, [OP_FREE] = 32, [OP_GET_DEVICE] = 33, [OP_STREAM_SYNC] = 34, [OP_DEVICE_SYNC] = 35,
 	[OP_MEMCPY_ASYNC] = 36, [OP_MEMSET_ASYNC] = 37, [OP_LAUNCH] = 38, [OP_GRAPH] = 39, [OP_BEGIN_CAPTURE] = 41, [OP_END_CAPTURE] = 42};
 
-static struct { int dtk, swap, shifted, module; int64_t offset, ppm; uint64_t untimed_every, null_name_every; } quirk;
+static const char *fail;
+#define MAY_FAIL                                       \
+	do {                                           \
+		int r_ = env_forced(fail, __func__, -1); \
+		if (r_)                                \
+			return r_;                     \
+	} while (0)
+static struct { int dtk, swap, shifted, module; uint64_t at_once; int64_t offset, ppm; uint64_t untimed_every, null_name_every, nameless; } quirk;
 
 __attribute__((constructor)) static void read_switches(void)
 {
@@ -48,6 +55,9 @@ __attribute__((constructor)) static void read_switches(void)
 	quirk.ppm = env_i64("FAKEROC_CLOCK_PPM", 0);
 	quirk.untimed_every = env_u64("FAKEROC_UNTIMED_EVERY", 0);
 	quirk.null_name_every = env_u64("FAKEROC_NULL_NAME_EVERY", 0);
+	quirk.at_once = env_u64("FAKEROC_AT_ONCE", 4096); /* records that a flush hands over at most */
+	quirk.nameless = env_u64("FAKEROC_NAMELESS", 0); /* this call has no name */
+	fail = getenv("FAKEROC_FAIL");
 }
 
 static uint64_t clock_at(uint64_t t) { return (uint64_t)((int64_t)t + (int64_t)((__int128)t * quirk.ppm / 1000000) + quirk.offset); }
@@ -128,11 +138,12 @@ static void work(uint64_t id, const struct rt_work *w)
 	pthread_mutex_unlock(&lock);
 }
 
-API int roctracer_set_properties(uint32_t domain, void *p) { (void)domain, (void)p; return 0; }
+API int roctracer_set_properties(uint32_t domain, void *p) { MAY_FAIL; (void)domain, (void)p; return 0; }
 
 API int roctracer_enable_domain_callback(uint32_t domain, void (*fn)(uint32_t, uint32_t, const void *, void *), void *arg)
 {
 	static const struct rt_observer observer = {enter, work, leave};
+	MAY_FAIL;
 	if (domain != HIP_API || !fn)
 		return -1;
 	callback_arg = arg;
@@ -143,10 +154,11 @@ API int roctracer_enable_domain_callback(uint32_t domain, void (*fn)(uint32_t, u
 	return 0;
 }
 
-API int roctracer_disable_domain_callback(uint32_t domain) { callback = NULL; return domain == HIP_API ? 0 : -1; }
+API int roctracer_disable_domain_callback(uint32_t domain) { MAY_FAIL; callback = NULL; return domain == HIP_API ? 0 : -1; }
 
 API int roctracer_open_pool_expl(const struct properties *p, void **out)
 {
+	MAY_FAIL;
 	if (!p || !p->done || pool.done)
 		return -1;
 	pool = *p;
@@ -155,11 +167,11 @@ API int roctracer_open_pool_expl(const struct properties *p, void **out)
 	return 0;
 }
 
-API int roctracer_enable_domain_activity_expl(uint32_t domain, void *p) { (void)p; ops = domain == HIP_OPS && pool.done; return ops ? 0 : -1; }
-API int roctracer_disable_domain_activity(uint32_t domain) { (void)domain; ops = 0; return 0; }
+API int roctracer_enable_domain_activity_expl(uint32_t domain, void *p) { MAY_FAIL; (void)p; ops = domain == HIP_OPS && pool.done; return ops ? 0 : -1; }
+API int roctracer_disable_domain_activity(uint32_t domain) { MAY_FAIL; (void)domain; ops = 0; return 0; }
 API void roctracer_start(void) { started = 1; }
 API void roctracer_stop(void) { started = 0; }
-API int roctracer_get_timestamp(uint64_t *t) { *t = clock_at(monotonic()); return 0; }
+API int roctracer_get_timestamp(uint64_t *t) { MAY_FAIL; *t = clock_at(monotonic()); return 0; }
 API const char *roctracer_error_string(void) { return "look-alike"; }
 API uint32_t roctracer_version_major(void) { return 4; }
 API uint32_t roctracer_version_minor(void) { return 1; }
@@ -168,6 +180,7 @@ API uint32_t roctracer_version_minor(void) { return 1; }
 API int roctracer_flush_activity_expl(void *p)
 {
 	(void)p;
+	MAY_FAIL;
 	static struct record done[ROOM];
 	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
 	pthread_mutex_lock(&one);
@@ -175,7 +188,7 @@ API int roctracer_flush_activity_expl(void *p)
 	size_t n = 0, left = 0;
 	uint64_t t = monotonic();
 	for (size_t i = 0; i < n_waiting; i++)
-		if (ends[i] <= t) {
+		if (ends[i] <= t && n < quirk.at_once) {
 			done[n++] = waiting[i];
 		} else {
 			ends[left] = ends[i];
@@ -192,7 +205,7 @@ API int roctracer_flush_activity_expl(void *p)
 API const char *roctracer_op_string(uint32_t domain, uint32_t op, uint32_t kind)
 {
 	(void)kind;
-	if (domain == HIP_API && op < sizeof calls / sizeof *calls && calls[op])
+	if (domain == HIP_API && op < sizeof calls / sizeof *calls && calls[op] && op != quirk.nameless)
 		return calls[op];
 	return "unknown";
 }
