@@ -31,11 +31,14 @@ all: build
 build: agent probe
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $(BIN)/flagos-trace ./cmd/flagos-trace
 
-# The part that is injected is C; it loads the other, which has the Go runtime.
+# The part that is injected is C; it loads the other, which has the Go runtime. Where
+# the heap of that begins is left to no chance, if this Go can be told so: see
+# cmd/libflagos-trace/warm.c.
 STUB := cmd/libflagos-trace/stub
+AGENT_EXPERIMENT = $(shell GOEXPERIMENT=norandomizedheapbase64 $(GO) env GOEXPERIMENT 2>/dev/null)
 agent:
 	@mkdir -p $(BIN)
-	CGO_ENABLED=1 CC="$(CC)" $(GO) build -trimpath -buildmode=c-shared -ldflags "$(AGENT_LDFLAGS)" -o $(BIN)/libflagos_trace_go.so ./cmd/libflagos-trace
+	GOEXPERIMENT=$(AGENT_EXPERIMENT) CGO_ENABLED=1 CC="$(CC)" $(GO) build -trimpath -buildmode=c-shared -ldflags "$(AGENT_LDFLAGS)" -o $(BIN)/libflagos_trace_go.so ./cmd/libflagos-trace
 	$(CC) -std=gnu11 -O2 -Wall -Wextra -fvisibility=hidden $(if $(VERSION),-DFT_VERSION='"$(VERSION)"') -fPIC -shared -Wl,-z,defs,-z,nodelete \
 	  -Wl,--version-script,$(STUB)/exports.map -o $(BIN)/libflagos_trace.so $(STUB)/*.c -pthread -ldl
 	$(CC) -std=gnu11 -O2 -Wall -Wextra -fvisibility=hidden -fPIC -shared -Wl,-z,defs \
@@ -84,7 +87,7 @@ dist:
 	  case $$arch in amd64) cc="$(CC_amd64)";; arm64) cc="$(CC_arm64)";; esac; \
 	  to=$(DIST)-linux-$$arch; echo "$$to ($$cc)"; \
 	  GOOS=linux GOARCH=$$arch $(MAKE) --no-print-directory build CC=$$cc BIN=$$to; \
-	  cp LICENSE README.md $$to/; rm -f $$to/libflagos_trace_go.h; \
+	  cp -r LICENSE README.md docs $$to/; rm -f $$to/libflagos_trace_go.h; \
 	  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -czf $$to.tar.gz -C dist $$(basename $$to); \
 	done
 

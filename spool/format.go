@@ -2,7 +2,6 @@ package spool
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 )
 
 const (
@@ -23,8 +22,6 @@ const (
 
 // Bits of the flags word in a TypeBuffer payload.
 const flagForced = 1
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 var zeros [8]byte
 
@@ -47,10 +44,10 @@ func putHead(h *[headSize]byte, t Type, seq uint32, parts ...[]byte) {
 	binary.LittleEndian.PutUint32(h[0:], uint32(t))
 	binary.LittleEndian.PutUint32(h[4:], uint32(n))
 	binary.LittleEndian.PutUint32(h[12:], seq)
-	crc := crc32.Update(0, castagnoli, h[0:8])
-	crc = crc32.Update(crc, castagnoli, h[12:16])
+	crc := checksum(0, h[0:8])
+	crc = checksum(crc, h[12:16])
 	for _, p := range parts {
-		crc = crc32.Update(crc, castagnoli, p)
+		crc = checksum(crc, p)
 	}
 	binary.LittleEndian.PutUint32(h[8:], crc)
 }
@@ -81,5 +78,5 @@ func (h head) sum(payload []byte) uint32 {
 	binary.LittleEndian.PutUint32(b[0:], uint32(h.typ))
 	binary.LittleEndian.PutUint32(b[4:], h.length)
 	binary.LittleEndian.PutUint32(b[8:], h.sequence)
-	return crc32.Update(crc32.Update(0, castagnoli, b[:]), castagnoli, payload)
+	return checksum(checksum(0, b[:]), payload)
 }

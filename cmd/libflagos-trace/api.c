@@ -45,6 +45,7 @@ static int call_go(int (*fn)(void))
     ft_guest g;
     if (!ft_alive())
         return FLAGOS_TRACE_INACTIVE;
+    ft_warm_rest();
     ft_enter_go(&g);
     int rc = fn();
     ft_warm_end();

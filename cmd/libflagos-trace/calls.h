@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 /* Changes with everything below: the two files are of one build. */
-enum { FT_CALLS_ABI = 1 };
+enum { FT_CALLS_ABI = 2 };
 
 /* What the first library lends the second. */
 typedef struct {
@@ -33,6 +33,12 @@ typedef struct {
      * the address wanted unless that is NULL. NULL if there are not as many left.
      */
     void *(*memory)(void *wanted, size_t size);
+    /*
+     * Puts memory whose first part has its pages already, zeroed, at that address,
+     * where as many bytes of the caller's are mapped that were never touched. Returns
+     * the size of that part, 0 if there is none; once.
+     */
+    size_t (*warm)(void *at, size_t size);
     /* Stands between the vendor's library and profilers of the program's own. */
     const ft_mux *mux;
     /*

@@ -11,7 +11,7 @@ func TestRoctracerWindows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles C")
 	}
-	prog := compile(t, "roctracer", "roctracer.c", "shim.c", "pool.c", "sessions.c", "signals.c", "lend.c", "warm.c", "-pthread", "-ldl", "-Wno-unused-parameter")
+	prog := compile(t, "roctracer", "roctracer.c", "shim.c", "pool.c", "sessions.c", "signals.c", "lend.c", "warm.c", "stack.c", "-pthread", "-ldl", "-Wno-unused-parameter")
 	out, err := exec.Command(prog).CombinedOutput()
 	if got := strings.TrimSpace(string(out)); err != nil || got != "40 calls" {
 		t.Errorf("%q %v", got, err)

@@ -13,7 +13,7 @@ func TestShim(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles C")
 	}
-	prog := compile(t, "shim", "shim.c", "pool.c", "sessions.c", "signals.c", "lend.c", "warm.c", "-pthread", "-ldl")
+	prog := compile(t, "shim", "shim.c", "pool.c", "sessions.c", "signals.c", "lend.c", "warm.c", "stack.c", "-pthread", "-ldl")
 	for _, c := range []struct{ mode, want string }{
 		{"twice", "taken 1, same 0, delivered 1, foreign 2"},
 		{"fork in a call", "free"},
@@ -23,6 +23,9 @@ func TestShim(t *testing.T) {
 		{"calls", "1 0 5 1 0"},
 		{"pending", "1 1"},
 		{"memory", "1 1 1 1 1"},
+		// The main thread's, and another's.
+		{"stack", "1 1"},
+		{"heap", "0 0 4 4"},
 		{"ended", "the driver ran first"},
 		{"quick_exit", "asked"},
 		{"no request", "the driver ran first"},

@@ -152,7 +152,6 @@ __attribute__((visibility("hidden"))) int pthread_create(pthread_t *thread, cons
         return 0;
     }
     be_wide();
-    ft_warm_thread();
     if (!real_create)
         real_create = (create_fn *)dlsym(RTLD_DEFAULT, "pthread_create");
     birth *b = malloc(sizeof *b);
@@ -178,6 +177,7 @@ static struct sigaction program[NSIG], gos[NSIG];
 __attribute__((constructor(101))) static void before_go(void)
 {
     ft_process_init();
+    ft_stack_init();
     real_create = (create_fn *)dlsym(RTLD_DEFAULT, "pthread_create");
     sigset_t all;
     sigfillset(&all);

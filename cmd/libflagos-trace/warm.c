@@ -1,21 +1,23 @@
 /*
  * warm.c - the first touch of Go's heap.
  *
- * A page that is touched for the first time costs a fault: 1 us on a machine, 15 in a
- * virtual one. A call that asks for many at once costs a fraction of that for each,
- * and while Go starts and the agent is armed they touch most of the first megabyte of
- * the heap. Asking early changes nothing but the time it takes; where the system does
- * not know the request (before Linux 5.14), it takes the time.
+ * While Go starts and the agent is armed they touch most of the first megabyte of the
+ * heap, and each first touch of a page takes its time. So that begins with memory that
+ * was filled with pages before (stub/ahead.c), and the thread that waits for Go asks for
+ * those that are missing.
  *
- * Tables of Go's own and its variables are not worth it: too few of their pages are
- * touched.
+ * Go is built so that its heap begins where its first arena does (AGENT_EXPERIMENT in
+ * the Makefile). Otherwise it begins somewhere in it by chance, and nothing is done.
  */
 #define _GNU_SOURCE
 #include "guard.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -23,60 +25,41 @@
 #endif
 
 enum {
-    CHUNK = 4 << 20, /* Go's heap grows by so much */
+    CHUNK = 4 << 20,  /* Go's heap grows by so much */
+    ARENA = 64 << 20, /* and arenas begin at a multiple of this */
     WARM = 1 << 20,
+    PIECE = 128 << 10, /* memory cannot be mapped during a call */
+    LOOKS = 40,
 };
 
-static _Atomic int starting;
-static _Atomic(char *) first; /* chunk, until it is seen where in it the heap begins */
-static _Atomic size_t left;   /* for the second, once that is */
+enum { NOT_YET, MAPPED, LATE }; /* the heap; LATE: there is nothing to do for it */
+static _Atomic int starting, state = LATE;
+static char *heap;
+static size_t there; /* of it */
 
-/* Go begins somewhere in the first chunk, by chance: what is there already tells. */
-static void look(char *chunk)
+void ft_warm_begin(void)
 {
-    static unsigned char there[CHUNK / 4096];
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), i = 0, n = CHUNK / page;
-    if (mincore(chunk, CHUNK, there) != 0)
-        return;
-    while (i < n && !(there[i] & 1))
-        i++;
-    size_t rest = CHUNK - i * page, size = rest < WARM ? rest : WARM;
-    if (size == 0) {
-        atomic_store(&first, chunk); /* not yet */
-        return;
-    }
-    madvise(chunk + i * page, size, MADV_POPULATE_WRITE);
-    atomic_store(&left, WARM - size);
+    atomic_store(&state, NOT_YET);
+    atomic_store(&starting, 1);
 }
-
-static void look_if_any(void)
-{
-    char *chunk = atomic_exchange(&first, NULL); /* one thread at a time */
-    if (chunk)
-        look(chunk);
-}
-
-void ft_warm_begin(void) { atomic_store(&starting, 1); }
 
 void ft_warm_end(void) { atomic_store(&starting, 0); }
 
-void ft_warm_thread(void)
-{
-    if (atomic_load(&starting))
-        look_if_any();
-}
-
 void ft_warm_mapped(void *p, size_t size, int prot)
 {
-    static _Atomic int seen;
-    if (!atomic_load(&starting))
+    const ft_host *h = ft_lender();
+    if (size != CHUNK || prot != (PROT_READ | PROT_WRITE) || !atomic_load(&starting) || atomic_load(&state) != NOT_YET)
         return;
-    look_if_any();
-    if (size != CHUNK || prot != (PROT_READ | PROT_WRITE))
-        return;
-    size_t more;
-    if (atomic_exchange(&seen, 1) == 0)
-        atomic_store(&first, p);
-    else if ((more = atomic_exchange(&left, 0)) > 0)
-        madvise(p, more, MADV_POPULATE_WRITE);
+    heap = p;
+    there = (uintptr_t)p % ARENA == 0 && h ? h->warm(p, size) : WARM;
+    atomic_store(&state, MAPPED);
+}
+
+void ft_warm_rest(void)
+{
+    for (int i = 0; i < LOOKS && atomic_load(&state) == NOT_YET; i++)
+        syscall(SYS_nanosleep, &(struct timespec){0, 20000}, NULL); /* the C library's may end the thread */
+    if (atomic_exchange(&state, LATE) == MAPPED)
+        for (size_t at = there; at < WARM; at += PIECE)
+            madvise(heap + at, PIECE, MADV_POPULATE_WRITE);
 }

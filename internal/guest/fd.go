@@ -4,7 +4,8 @@ import "golang.org/x/sys/unix"
 
 // lowest is where kept descriptors go, if the limit of the process allows:
 // programs that close what they do not know begin at 3 and often end at a guess,
-// and programs that use select need the numbers below 1024.
+// and programs that use select need the numbers below 1024. The stub makes room for
+// them early (cmd/libflagos-trace/stub/table.c).
 const lowest = 900
 
 // FD is a descriptor kept for long.

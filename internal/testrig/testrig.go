@@ -27,9 +27,18 @@ var build = sync.OnceValues(func() (string, error) {
 	return dir, BuildAgent(dir)
 })
 
+// experiment is as in the Makefile: the Go library is built with it if this Go has it.
+const experiment = "norandomizedheapbase64"
+
 // BuildAgent makes the two libraries of the agent in dir.
 func BuildAgent(dir string) error {
-	if err := run("1", "go", "build", "-trimpath", "-buildmode=c-shared", "-o", filepath.Join(dir, "libflagos_trace_go.so"), module+"/cmd/libflagos-trace"); err != nil {
+	var env []string
+	known := exec.Command("go", "env", "GOEXPERIMENT")
+	known.Env = append(os.Environ(), "GOEXPERIMENT="+experiment)
+	if known.Run() == nil {
+		env = append(env, "GOEXPERIMENT="+experiment)
+	}
+	if err := runWith(env, "1", "go", "build", "-trimpath", "-buildmode=c-shared", "-o", filepath.Join(dir, "libflagos_trace_go.so"), module+"/cmd/libflagos-trace"); err != nil {
 		return err
 	}
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
@@ -52,9 +61,11 @@ func BuildAgent(dir string) error {
 	}, sources...)...)
 }
 
-func run(cgo, name string, args ...string) error {
+func run(cgo, name string, args ...string) error { return runWith(nil, cgo, name, args...) }
+
+func runWith(env []string, cgo, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED="+cgo)
+	cmd.Env = append(append(os.Environ(), "CGO_ENABLED="+cgo), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
 	}

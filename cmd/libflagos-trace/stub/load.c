@@ -27,6 +27,8 @@ __attribute__((constructor)) static void locate(void)
     memcpy(path + folder, GO_LIBRARY, sizeof GO_LIBRARY);
 }
 
+const char *st_path(void) { return path; }
+
 const ft_calls *st_open(st_reason *why)
 {
     if (!path[0]) {
@@ -34,6 +36,7 @@ const ft_calls *st_open(st_reason *why)
         return NULL;
     }
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    st_ahead_over();
     if (!lib) {
         const char *text = dlerror();
         st_because(why, "the other part of it cannot be loaded: %s", text ? text : path);

@@ -48,7 +48,7 @@ static const size_t LEFT_SPACE = (size_t)61 << 30, LEFT_DATA = (size_t)512 << 20
 /* Memory put aside for when there is no other. */
 static const size_t SPARE = (size_t)32 << 20;
 
-enum { IDLE, CLAIMED, TAKEN, DISMISSED };
+enum { IDLE, CLAIMED, TAKEN, DISMISSED, NONE };
 
 typedef struct {
     _Atomic uint32_t state;
@@ -61,10 +61,14 @@ typedef struct {
 static place places[PLACES];
 static _Atomic uint32_t made;
 
-/* The first of the threads makes the others. */
+/* The first of the threads makes the others; of those to start with, the caller makes
+   some as well. */
 static uint32_t wanted;
+static _Atomic uint32_t next, helped;
+static _Atomic uint32_t could; /* be made, also those that were dismissed again */
 enum { MADE, TOO_FEW, ENOUGH }; /* to start with */
 static _Atomic uint32_t making;
+static int lengthened; /* the table of descriptors */
 static uint32_t stacked; /* how many stacks there are */
 static _Atomic int refusal; /* why one could not be made, an errno */
 
@@ -78,8 +82,10 @@ static void *wait_for_work(void *arg)
     place *p = arg;
     uint32_t state;
     atomic_store(&p->tid, (int32_t)syscall(SYS_gettid));
-    if (p == places)
+    if (p == places) {
+        st_ahead(st_path());
         make_others();
+    }
     while ((state = atomic_load(&p->state)) == IDLE || state == CLAIMED)
         syscall(SYS_futex, &p->state, FUTEX_WAIT_PRIVATE, state, NULL, NULL, 0);
     return state == TAKEN ? p->fn(p->arg) : NULL;
@@ -124,6 +130,8 @@ static void dismiss(uint32_t first)
 {
     uint32_t n = atomic_exchange(&made, first);
     for (uint32_t i = first; i < n; i++) {
+        if (atomic_load(&places[i].state) == NONE)
+            st_unmap_stacks(i, i + 1);
         if (!release(&places[i], DISMISSED, NULL, NULL))
             continue;
         pthread_join(places[i].handle, NULL);
@@ -131,6 +139,8 @@ static void dismiss(uint32_t first)
             sleep_us(100);
         st_unmap_stacks(i, i + 1);
     }
+    if (stacked > n)
+        st_unmap_stacks(n, stacked);
     if (stacked > first)
         stacked = first;
 }
@@ -142,8 +152,12 @@ static int make_thread(uint32_t n)
     atomic_store(&p->state, IDLE);
     atomic_store(&p->tid, 0);
     int rc = pthread_create(&p->handle, st_with_stack(&attr, n) ? &attr : NULL, wait_for_work, p);
-    if (rc != 0)
+    if (rc == 0) {
+        atomic_fetch_add(&could, 1);
+    } else {
+        atomic_store(&p->state, NONE);
         atomic_store(&refusal, rc);
+    }
     return rc;
 }
 
@@ -153,15 +167,34 @@ static void now_making(uint32_t state)
     syscall(SYS_futex, &making, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+/* On two threads at a time. */
+static void make_some(void)
+{
+    uint32_t n;
+    while (atomic_load(&refusal) == 0 && (n = atomic_fetch_add(&next, 1)) < START)
+        make_thread(n);
+}
+
 static void make_others(void)
 {
-    uint32_t n = 1;
-    do {
-        atomic_store(&made, n);
-        if (n == START && wanted == THREADS)
-            now_making(ENOUGH);
-    } while (n < wanted && make_thread(n++) == 0);
+    make_some();
+    while (!atomic_load(&helped))
+        syscall(SYS_futex, &helped, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+    uint32_t n = atomic_load(&next), good = 1;
+    if (n > START)
+        n = START;
+    while (good < n && atomic_load(&places[good].state) != NONE)
+        good++;
+    atomic_store(&made, n);
+    if (good < n)
+        dismiss(good);
+    if (good == START && wanted == THREADS)
+        now_making(ENOUGH);
+    while (atomic_load(&refusal) == 0 && n < wanted && make_thread(n) == 0)
+        atomic_store(&made, ++n);
     now_making(MADE);
+    if (!lengthened)
+        st_lengthen_table();
 }
 
 /* Where the user may have few, the program is left as many as are taken. */
@@ -171,6 +204,9 @@ static void make_threads(void)
     wanted = getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur < FEW ? PLACES : THREADS;
     atomic_store(&refusal, 0);
     atomic_store(&making, TOO_FEW);
+    atomic_store(&next, 1);
+    atomic_store(&could, 0);
+    atomic_store(&helped, 0);
     stacked = st_map_stacks(wanted);
     if (make_thread(0) != 0)
         atomic_store(&making, MADE);
@@ -184,6 +220,11 @@ static void wait_while(uint32_t state)
 
 int st_startable(st_reason *why)
 {
+    if (atomic_load(&making) == TOO_FEW) {
+        make_some();
+        atomic_store(&helped, 1);
+        syscall(SYS_futex, &helped, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    }
     wait_while(TOO_FEW);
     return atomic_load(&making) == ENOUGH ? 0 : st_reserved(why);
 }
@@ -200,7 +241,7 @@ int st_reserved(st_reason *why)
         return 0;
     }
     st_because(why, "it takes %d threads and leaves %d to the program, but only %u could be made (%s: limit of processes and threads, ulimit -u or pids.max, or no memory)",
-               THREADS, (int)wanted - THREADS, atomic_load(&made), strerror(rc));
+               THREADS, (int)wanted - THREADS, atomic_load(&could), strerror(rc));
     return -1;
 }
 
@@ -220,6 +261,10 @@ int st_reserve(st_reason *why)
         st_because(why, "there is no memory for it (%s: %s)", strerror(errno), lacking);
         return -1;
     }
+    st_ahead_map();
+    lengthened = st_alone();
+    if (lengthened)
+        st_lengthen_table();
     make_threads();
     return 0;
 }
@@ -229,6 +274,7 @@ void st_unreserve(void)
     wait_while(TOO_FEW);
     wait_while(ENOUGH);
     dismiss(0);
+    st_ahead_unmap();
     if (spare && atomic_load(&spare_used) == 0)
         munmap(spare, SPARE);
     spare = NULL;
@@ -278,4 +324,4 @@ static void *memory(void *wanted, size_t size)
     return p == MAP_FAILED ? NULL : p;
 }
 
-const ft_host st_host = {.run = run, .idle = idle, .memory = memory, .join_nvtx = st_join_nvtx, .mux = &ft_the_mux};
+const ft_host st_host = {.run = run, .idle = idle, .memory = memory, .warm = st_ahead_heap, .join_nvtx = st_join_nvtx, .mux = &ft_the_mux};

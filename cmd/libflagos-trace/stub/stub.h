@@ -34,10 +34,27 @@ int st_with_stack(pthread_attr_t *attr, uint32_t n);
 /* Gives back those from first up to n, which no thread has any more. */
 void st_unmap_stacks(uint32_t first, uint32_t n);
 
+/*
+ * Asks for pages while the library of that path is loaded, until it is; see ahead.c.
+ * The memory is mapped before, and st_ahead_heap is as warm in ft_host.
+ */
+void st_ahead_map(void);
+void st_ahead_unmap(void);
+void st_ahead(const char *path);
+void st_ahead_over(void);
+size_t st_ahead_heap(void *at, size_t size);
+
+/* Whether the calling thread is the only one, as far as is known. */
+int st_alone(void);
+/* Makes the table of descriptors as long as the agent needs it. */
+void st_lengthen_table(void);
+
 /* See ft_host. */
 void st_join_nvtx(uintptr_t initialize);
 
-/* The Go library beside this one, ready to begin; NULL with the reason. */
+/* The path of the Go library, empty if it is not known. */
+const char *st_path(void);
+/* That library, ready to begin; NULL with the reason. */
 const ft_calls *st_open(st_reason *why);
 
 /* Leaves a spool that holds nothing but the reason. */

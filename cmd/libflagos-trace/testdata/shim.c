@@ -1,5 +1,6 @@
 /* shim.c - drives the C side alone: shim MODE. Each mode prints what it saw. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -13,6 +14,8 @@
 
 #include "../guard.h"
 #include "../shim.h"
+
+typedef int getattr_fn(pthread_t, pthread_attr_t *);
 
 static _Atomic int held, stop, after;
 static int pause_us;
@@ -194,6 +197,54 @@ static void memory(void)
     printf("%d\n", mmap(NULL, SIZE, RW, MEM | MAP_LOCKED, -1, 0) == MAP_FAILED);
 }
 
+/* Whether what Go is told of the calling thread's stack holds, and is the C library's. */
+static void *bounds(void *arg)
+{
+    getattr_fn *libc = (getattr_fn *)dlsym(RTLD_DEFAULT, "pthread_getattr_np");
+    pthread_attr_t mine, theirs;
+    void *low, *real_low;
+    size_t size, real_size;
+    pthread_attr_init(&mine);
+    int rc = pthread_getattr_np(pthread_self(), &mine) | libc(pthread_self(), &theirs);
+    pthread_attr_getstack(&mine, &low, &size);
+    pthread_attr_getstack(&theirs, &real_low, &real_size);
+    char *here = (char *)&mine, *end = (char *)low + size, *real_end = (char *)real_low + real_size;
+    printf("%d ", rc == 0 && here >= (char *)low && here < end && end <= real_end && (arg || end == real_end));
+    return NULL;
+}
+
+/* Memory that Go maps for its heap gets the part that was made ready, once. */
+static size_t warmed;
+
+static size_t warm(void *at, size_t size)
+{
+    (void)at;
+    warmed += size;
+    return 1 << 20;
+}
+
+static void heap(void)
+{
+    enum { CHUNK = 4 << 20, ARENA = 64 << 20, RW = PROT_READ | PROT_WRITE, MEM = MAP_PRIVATE | MAP_ANONYMOUS };
+    static const ft_host host = {.warm = warm};
+    char *room = mmap(NULL, 2 * ARENA, PROT_NONE, MEM, -1, 0);
+    char *arena = (char *)(((uintptr_t)room + ARENA - 1) & ~(uintptr_t)(ARENA - 1));
+    ft_lend(&host);
+    mmap(arena, CHUNK, RW, MEM | MAP_FIXED, -1, 0);
+    printf("%zu ", warmed); /* before Go starts */
+    ft_warm_begin();
+    mmap(arena, CHUNK / 2, RW, MEM | MAP_FIXED, -1, 0);
+    printf("%zu ", warmed);
+    mmap(arena, CHUNK, RW, MEM | MAP_FIXED, -1, 0);
+    mmap(arena, CHUNK, RW, MEM | MAP_FIXED, -1, 0);
+    ft_warm_rest();
+    printf("%zu ", warmed >> 20);
+    ft_warm_begin();
+    mmap(arena + CHUNK, CHUNK, RW, MEM | MAP_FIXED, -1, 0); /* by chance somewhere */
+    ft_warm_rest();
+    printf("%zu\n", warmed >> 20);
+}
+
 static void *answer(void *arg)
 {
     while (!ft_exiting())
@@ -232,7 +283,14 @@ int main(int argc, char **argv)
         pending();
     else if (!strcmp(m, "memory"))
         memory();
-    else if (!strcmp(m, "ended"))
+    else if (!strcmp(m, "heap"))
+        heap();
+    else if (!strcmp(m, "stack")) {
+        pthread_t t;
+        bounds(&t);
+        pthread_create(&t, NULL, bounds, NULL);
+        pthread_join(t, NULL);
+    } else if (!strcmp(m, "ended"))
         ft_exit_done();
     else if (!strcmp(m, "quick_exit")) {
         pthread_t t;
