@@ -10,12 +10,36 @@ import (
 )
 
 func (d *differ) ids() {
+	if d.some(shape.WorkOnce) != nil {
+		d.measured(shape.WorkOnce, verdict.Error, verdict.Finding{What: "device work stands in the trace twice", Fix: "write each record once; sums of device time count it as often as it is there"})
+	}
 	if d.measured(shape.IDsUnique, verdict.Error, verdict.Finding{What: "API calls share a correlation id, so that device work cannot be told to one of them",
 		Fix: "write the vendor's correlation id as correlation, and the framework's as External id; they are two"}) == worse {
 		return // which call work belongs to follows from it
 	}
 	d.measured(shape.CallOfWork, verdict.Error, verdict.Finding{What: "device work has a correlation id that no API call has",
 		Fix: "check that calls and device work carry the same id (not the External id), and that calls are recorded from before the first launch"})
+}
+
+// some returns a measure of the new side that looked at something, nil if there is none.
+func (d *differ) some(id string) *shape.Measure {
+	if d.now.Seen == nil || d.now.Seen.Measures[id] == nil || d.now.Seen.Measures[id].Checked == 0 {
+		return nil
+	}
+	return d.now.Seen.Measures[id]
+}
+
+// seen reports whether the new side says something of a measure, and the base does,
+// too: of measures that older baseline files do not have.
+func (d *differ) seen(id string) bool {
+	if d.some(id) == nil {
+		return false
+	}
+	if d.base.Seen != nil {
+		return d.base.Seen.Measures[id] != nil && d.base.Seen.Measures[id].Checked > 0
+	}
+	_, known := d.base.Shape.Holds[id]
+	return known
 }
 
 // places is about what the arguments of work say of where it ran. A trace that does not
@@ -46,11 +70,29 @@ func (d *differ) launches() {
 		Fix: "look for dropped records; synchronize before recording stops"})
 }
 
+// operatorsLastNothing reports whether all operators begin and end at once, which they
+// do not in the base. It is found among durations.
+func (d *differ) operatorsLastNothing() bool {
+	if d.now.Seen == nil {
+		return false
+	}
+	c := d.now.Seen.Classes["cpu_op"]
+	if c == nil || c.N < enoughEvents || !c.SameTime || c.NS != 0 {
+		return false
+	}
+	b := d.base.Seen
+	return b == nil || b.Classes["cpu_op"] == nil || b.Classes["cpu_op"].NS != 0
+}
+
 func (d *differ) attribution() {
 	if !d.hasOperators() {
 		return
 	}
 	now := d.now.Seen
+	if d.operatorsLastNothing() {
+		d.absent = "operators last no time, so that no API call is inside them"
+		return
+	}
 	if now == nil {
 		d.measured(shape.Attributed, verdict.Error, verdict.Finding{What: "device time belongs to other operators than those that started the work"})
 		return
@@ -96,11 +138,36 @@ func (d *differ) linked() {
 	}
 	d.measured(shape.Linked, verdict.Error, verdict.Finding{What: "device work has no External id of an operator: it is missing in sums by operator",
 		Fix: "write the External id of the operator that started it"})
+	if d.seen(shape.CallNested) {
+		d.measured(shape.CallNested, verdict.Error, verdict.Finding{What: "API calls have the External id of another operator than that around them",
+			Fix: "write the External id of the innermost operator that runs on the call's thread"})
+	}
 }
 
 func (d *differ) kernelsDominate() {
 	d.measured(shape.KernelsDominate, verdict.Warning, verdict.Finding{What: "kernels hold a small part of the device time",
 		Fix: "check that the length of copies is that on the device, not of the call, and that no kernels are missing"})
+}
+
+// joinNothing tells of arrows to device work that are there and stand on no event, and
+// reports whether there are such.
+func (d *differ) joinNothing(base *shape.Flow) bool {
+	s := d.now.Seen
+	if s == nil || s.Measures[shape.ArrowAttached] == nil || s.Measures[shape.ArrowAttached].Broken == 0 {
+		return false
+	}
+	m := s.Measures[shape.ArrowAttached]
+	f := verdict.Finding{Subject: "flow:" + shape.DeviceFlow, Severity: verdict.Error, Count: m.Broken, Of: m.Checked,
+		Where:    verdict.Place{Name: m.Examples[0].Name, Event: -1, Offset: m.Examples[0].Offset},
+		What:     fmt.Sprintf("arrows of kind %s are there, and join nothing (%s ends)", shape.DeviceFlow, broken(m)),
+		Expected: "arrows from " + strings.Join(base.From, ", ") + " to " + strings.Join(base.To, ", "), Got: m.Examples[0].Got,
+		Fix: "write the call's correlation id as their id, and their ends at the ts, pid and tid of their events"}
+	if s.TextIDs > 0 {
+		f.What = fmt.Sprintf("arrows of kind %s join nothing: the ids of %d ends are text", shape.DeviceFlow, s.TextIDs)
+		f.Fix = "write ids as numbers, without quotes"
+	}
+	d.find(f)
+	return true
 }
 
 func (d *differ) flows() {
@@ -118,6 +185,9 @@ func (d *differ) flows() {
 			severity := verdict.Warning
 			if kind == shape.DeviceFlow {
 				severity = verdict.Error
+			}
+			if kind == shape.DeviceFlow && d.joinNothing(base) {
+				continue
 			}
 			d.find(verdict.Finding{Subject: "flow:" + kind, Severity: severity, Where: verdict.Nowhere, What: "there are no arrows of kind " + kind,
 				Expected: "arrows of kind " + kind, Got: "none", Fix: "write a start on the call and an end, with \"bp\": \"e\", on the work, of one id"})
@@ -144,6 +214,10 @@ func (d *differ) flows() {
 	if m := d.now.Seen.Measures[shape.ArrowSequence]; m != nil && m.Checked > 0 && d.o.Scope != Device {
 		d.measured(shape.ArrowSequence, verdict.Error, verdict.Finding{What: "arrows from forward to backward operators join operators that do not belong together",
 			Fix: "begin an arrow at the forward operator whose Sequence number, and thread, the backward operator has"})
+	}
+	if d.o.Scope != Device && d.seen(shape.BackwardThread) {
+		d.measured(shape.BackwardThread, verdict.Error, verdict.Finding{What: "backward operators do not name the thread of their forward operators",
+			Fix: "write the forward thread's number as Fwd thread id; of forward operators it is 0"})
 	}
 	for _, kind := range sorted(d.now.Seen.Arrows) {
 		if d.o.Scope == Device {

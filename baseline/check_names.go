@@ -16,6 +16,9 @@ func (d *differ) operators() {
 	if len(d.base.Shape.Operators) == 0 || !d.hasOperators() {
 		return
 	}
+	if d.some(shape.OperatorsOnce) != nil {
+		d.measured(shape.OperatorsOnce, verdict.Error, verdict.Finding{What: "operators stand in the trace twice", Fix: "write each record once; sums count it as often as it is there"})
+	}
 	now := d.now.Shape.Operators
 	var renamed map[string]string
 	if !d.sameVendor() {
@@ -124,7 +127,7 @@ func (d *differ) operatorWork() {
 		return
 	}
 	if kernels > 0 {
-		d.note("work:kernels", "%s other kernels than in the base: %s", count(kernels, "operator")+" run", some(differ))
+		d.note("work:kernels", "other kernels than in the base run under %s: %s", count(kernels, "operator"), some(differ))
 	}
 }
 
@@ -160,6 +163,9 @@ func strange(names []string, base map[string]shape.Presence) bool {
 const lostNames = 4
 
 func (d *differ) apiNames() {
+	if d.contradiction() {
+		return
+	}
 	severity := verdict.Error
 	if d.now.Seen != nil {
 		if m := d.now.Seen.Measures[shape.NamesReal]; m != nil && m.Share() <= placeholderShare {
@@ -224,11 +230,15 @@ func (d *differ) apiNames() {
 }
 
 func (d *differ) names() {
+	if d.kernelsNamed() == worse {
+		return
+	}
+	d.copyNames()
 	if d.measured(shape.NamesDemangled, verdict.Error, verdict.Finding{What: "kernels have mangled names", Expected: "void at::native::...",
 		Fix: "demangle the names (Itanium C++ ABI) before they are written"}) == worse {
 		return
 	}
-	if d.oneKernelName() {
+	if d.oneKernelName() || d.crowded() {
 		return
 	}
 	severity := verdict.Warning

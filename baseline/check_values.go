@@ -30,6 +30,8 @@ func (d *differ) constant() {
 	if d.now.Seen == nil {
 		return
 	}
+	d.oneOfMany()
+	d.tooCommon()
 	for _, category := range sorted(varying) {
 		c, base := d.now.Seen.Classes[category], d.base.Shape.Categories[category]
 		if c == nil || base == nil || c.N < enoughEvents || category == "kernel" && c.Names < enoughNames {
@@ -134,7 +136,13 @@ func (d *differ) copied() {
 }
 
 func (d *differ) durations() {
-	d.measured(shape.TakesTime, verdict.Error, verdict.Finding{What: "device work takes no time", Fix: "leave out work whose end is not known, or synchronize before recording stops"})
+	what := "device work takes no time"
+	if d.now.Seen != nil {
+		if n := d.now.Seen.BadDurations; n > 0 {
+			what = fmt.Sprintf("device work takes no time, where a negative or missing dur is taken as 0, of which the document has %d", n)
+		}
+	}
+	d.measured(shape.TakesTime, verdict.Error, verdict.Finding{What: what, Fix: "leave out work whose end is not known, or synchronize before recording stops"})
 	if d.now.Seen == nil {
 		return
 	}
@@ -142,9 +150,9 @@ func (d *differ) durations() {
 		d.measured(shape.InTurn, verdict.Error, verdict.Finding{What: "streams have more work at once than they can",
 			Fix: "check the unit of dur, which is microseconds as that of ts, and that both ends are of one clock"})
 	}
-	for _, category := range []string{"kernel", "gpu_memcpy", "cuda_runtime"} {
+	for _, category := range []string{"kernel", "gpu_memcpy", "cuda_runtime", "cpu_op"} {
 		c := d.now.Seen.Classes[category]
-		if c == nil || c.N < enoughEvents || !c.SameTime {
+		if c == nil || c.N < enoughEvents || !c.SameTime || d.o.Scope == Device && hostSide[category] {
 			continue
 		}
 		if b := d.base.Seen; b != nil && b.Classes[category] != nil && b.Classes[category].SameTime {
@@ -153,8 +161,12 @@ func (d *differ) durations() {
 		}
 		d.broken++
 		d.judged = true
+		how := "equally long"
+		if c.NS == 0 {
+			how = "no time"
+		}
 		d.find(verdict.Finding{Subject: "duration:" + category, Severity: verdict.Error, Where: d.first(category, ""), Count: c.N, Of: c.N,
-			What:     fmt.Sprintf("all %d events of category %s last equally long", c.N, category),
+			What:     fmt.Sprintf("all %d events of category %s last %s", c.N, category, how),
 			Expected: "lengths that differ", Got: strconv.FormatFloat(float64(c.NS)/float64(c.N)/1000, 'f', 3, 64) + " us each", Fix: "write the times that were measured"})
 	}
 }
@@ -206,6 +218,13 @@ func kindText(kind string) string {
 }
 
 func (d *differ) metadata() {
+	if m := d.some(shape.Facts); m != nil {
+		what := "the document says what can be"
+		if m.Broken > 0 {
+			what = fmt.Sprintf("%s of %s cannot be what the document says", m.Examples[0].Key, m.Examples[0].Name)
+		}
+		d.measured(shape.Facts, verdict.Error, verdict.Finding{What: what, Fix: "write what the driver and the framework say, or leave it out"})
+	}
 	for _, key := range sorted(d.base.Shape.Metadata) {
 		base, now := d.base.Shape.Metadata[key], d.now.Shape.Metadata[key]
 		if !base.Required || base.Type == "empty array" {

@@ -32,6 +32,14 @@ type Options struct {
 	Max int
 }
 
+// Table is what vendors cannot deliver: that of the options, or the default.
+func (o *Options) Table() *capability.Table {
+	if o.Capabilities == nil {
+		return capability.Default()
+	}
+	return o.Capabilities
+}
+
 // assertion is one row of the table.
 type assertion struct {
 	id, title string
@@ -52,13 +60,13 @@ func init() {
 		{"places", "Device work stands on the row of its device and stream, and its device is described", true, (*differ).places},
 		{"after-launch", "Device work starts after its launch", true, (*differ).afterLaunch},
 		{"window", "Events lie within the recorded window", true, (*differ).window},
+		{"api-names", "API calls have their own names", true, (*differ).apiNames},
 		{"operators", "The operators of the base are there", false, (*differ).operators},
 		{"operator-work", "Operators start the kinds of device work that they start in the base", false, (*differ).operatorWork},
 		{"launches", "Calls that launch have device work", true, (*differ).launches},
 		{"attribution", "The device time of an operator is that of the work its API calls started", false, (*differ).attribution},
 		{"linked", "Device work belongs to operators by External id", false, (*differ).linked},
 		{"flows", "Arrows have both ends, on the events of their ids and sequence numbers", true, (*differ).flows},
-		{"api-names", "API calls have their own names", true, (*differ).apiNames},
 		{"names", "Kernels have demangled names, and their own", true, (*differ).names},
 		{"durations", "Device work takes time, not all the same, and no more than a stream has", true, (*differ).durations},
 		{"values-constant", "Figures that vary in the base vary", true, (*differ).constant},
@@ -99,20 +107,21 @@ type differ struct {
 // Diff compares the new side with the base. Errors are about exceptions that cannot
 // be understood.
 func Diff(base, now *Side, o Options) (*verdict.Result, error) {
-	if o.Capabilities == nil {
-		o.Capabilities = capability.Default()
-	}
+	o.Capabilities = o.Table()
 	if o.Max == 0 {
 		o.Max = 1000
 	}
 	d := &differ{base: base, now: now, o: o, vendor: o.Vendor}
 	if d.vendor == "" {
-		d.vendor = now.Vendor
+		d.vendor = vendorOf(now)
 	}
 	d.r = verdict.New("structure", base.describe(), now.describe())
 	d.r.New.Vendor = d.vendor
 	d.r.Incomparable = append(d.r.Incomparable, base.unusable("base")...)
 	d.r.Incomparable = append(d.r.Incomparable, now.unusable("new trace")...)
+	if now.Seen == nil && base.Seen != nil {
+		d.r.Incomparable = append(d.r.Incomparable, fmt.Sprintf("the new side, %s, is a baseline, and the base, %s, is a trace: a trace is held against a baseline; swap them", now.Name, base.Name))
+	}
 	if err := CheckExceptions(o.Exceptions); err != nil {
 		return d.r, fmt.Errorf("%w: %w", verdict.ErrExceptions, err)
 	}
@@ -138,11 +147,12 @@ func (d *differ) assert(a *assertion) {
 		d.r.Assert(x)
 		return
 	}
-	excuses := len(d.r.Cannot)
+	excuses, betters := len(d.r.Cannot), len(d.r.Better)
 	a.check(d)
 	switch {
 	case d.found > 0:
 		x.Outcome = verdict.Broken
+		d.r.Better = d.r.Better[:betters] // what is broken is no better
 	case d.absent != "":
 		x.Outcome, x.Reason = verdict.NotRecorded, d.absent
 		if e := excuse(d.o.Capabilities, d.vendor, &verdict.Finding{Assertion: a.id, Subject: "absent"}); e != nil && d.now.Seen != nil {
@@ -287,7 +297,7 @@ func (d *differ) measured(id string, severity verdict.Severity, f verdict.Findin
 	switch j {
 	case nothing:
 		if base != nil && base.Checked > 0 {
-			d.absent = "nothing of it was recorded"
+			d.absent = d.nothingOf(id)
 		}
 	case alike:
 		d.same = true
@@ -318,6 +328,24 @@ func (d *differ) measured(id string, severity verdict.Severity, f verdict.Findin
 		d.find(f)
 	}
 	return j
+}
+
+// nothingOf says why the new side has nothing to judge by a measure.
+func (d *differ) nothingOf(id string) string {
+	if id == shape.TakesTime && d.hasDeviceWork() {
+		return "its times are whole numbers: as microseconds they do not tell that short work takes time, and nanoseconds have to be divided by 1000"
+	}
+	return "nothing of it was recorded"
+}
+
+// hasDeviceWork reports whether the new side has kernels, copies or fills.
+func (d *differ) hasDeviceWork() bool {
+	for _, category := range []string{"kernel", "gpu_memcpy", "gpu_memset"} {
+		if d.now.Shape.Categories[category] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func orNone(l shape.Level) string {

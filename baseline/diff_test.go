@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -73,6 +74,49 @@ func TestIncomparable(t *testing.T) {
 	}
 	if len(FromTrace(lossy).Unusable()) == 0 || len(FromTrace(good).Unusable()) != 0 {
 		t.Error("Unusable")
+	}
+}
+
+// TestBaselineAsNew: a trace is held against a baseline, never the other way; two
+// baselines are compared.
+func TestBaselineAsNew(t *testing.T) {
+	side := FromTrace(observed(t, "good", recording(t, "basic")))
+	file := fromShape("b.json", side.Shape)
+	for _, c := range []struct {
+		name      string
+		base, now *Side
+		want      verdict.Verdict
+	}{
+		{"as base", file, side, verdict.Pass}, {"as new", side, file, verdict.Incomparable}, {"both", file, file, verdict.Pass},
+	} {
+		r, err := Diff(c.base, c.now, Options{})
+		if err != nil || r.Verdict != c.want || (c.want == verdict.Incomparable) != strings.Contains(r.Why, "the new side, b.json, is a baseline") {
+			t.Errorf("%s: %s: %s, %v", c.name, r.Verdict, r.Why, err)
+		}
+	}
+}
+
+// TestWholeTimes: of times that are whole numbers it is not said that they were not
+// recorded.
+func TestWholeTimes(t *testing.T) {
+	base := observed(t, "base", recording(t, "basic"))
+	x := decode(t, recording(t, "basic"))
+	for _, e := range x.events {
+		for _, key := range []string{"ts", "dur"} {
+			if n, ok := e.(object)[key].(json.Number); ok {
+				whole, _, _ := strings.Cut(string(n), ".")
+				e.(object)[key] = json.Number(whole)
+			}
+		}
+	}
+	r := compared(t, base, observed(t, "whole", x.text(t)), Options{})
+	for _, a := range r.Assertions {
+		if a.ID == "durations" && (a.Outcome != verdict.NotRecorded || !strings.Contains(a.Reason, "whole numbers")) {
+			t.Errorf("%s (%s)", a.Outcome, a.Reason)
+		}
+	}
+	if r.Verdict == verdict.Pass {
+		t.Error(r.Why)
 	}
 }
 

@@ -244,5 +244,8 @@ func mutations() (list []mutation) {
 	list = append(list, operatorMutations()...)
 	list = append(list, timeMutations()...)
 	list = append(list, documentMutations()...)
+	list = append(list, lostMutations()...)
+	list = append(list, twiceMutations()...)
+	list = append(list, factMutations()...)
 	return list
 }

@@ -68,7 +68,7 @@ func TestEntries(t *testing.T) {
 		vendor, subject string
 		unknown         bool
 	}{
-		{"ppu", "category:cuda_driver", true}, {"ppu", "category:cuda_sync", true}, {"ppu", "category:overhead", true}, {"ppu", "category:gpu_memset", false},
+		{"ppu", "category:cuda_driver", true}, {"ppu", "category:cuda_sync", true}, {"ppu", "category:overhead", true}, {"ppu", "category:gpu_memset", true},
 		{"metax", "category:cuda_sync", true}, {"metax", "category:overhead", true}, {"metax", "category:cuda_driver", false}, {"musa", "category:cuda_driver", false},
 		{"dcu", "category:cuda_sync", false}, {"ascend", "category:overhead", false},
 	} {

@@ -189,6 +189,17 @@ func (r *Rules) Kind(category string) (k timeline.Kind, ok bool) {
 	return k, ok
 }
 
+// Categories returns the categories of events of a kind, sorted.
+func (r *Rules) Categories(kind timeline.Kind) (list []string) {
+	for category, k := range r.kinds {
+		if k == kind {
+			list = append(list, category)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
 // Process returns what the events without a category of a process of that name are.
 func (r *Rules) Process(name string) (k timeline.Kind, ok bool) {
 	p := r.processes[name]

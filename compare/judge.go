@@ -253,6 +253,7 @@ func (r *Report) judge(o *Options) {
 	less := shares(r.Less) >= o.MinShare
 	r.lessWork = n[Faster] > 0 && less || n[Faster] == 0 && explained > 0
 	work := r.lessAndMore()
+	r.unmet = r.unmetWork()
 	switch {
 	case n[Slower] > 0:
 		r.Verdict, r.Why = verdict.Regression, "slower: "+list(Slower)
@@ -260,6 +261,8 @@ func (r *Report) judge(o *Options) {
 		r.Verdict, r.Why = verdict.Inconclusive, "less time, but for less work: "+list(Faster)
 	case r.lessWork:
 		r.Verdict, r.Why = verdict.Inconclusive, "what takes less time does less work"
+	case r.unmet:
+		r.Verdict, r.Why = verdict.Inconclusive, unmetText+", so that it is not known whether the same was done"
 	case n[Faster] > 0:
 		r.Verdict, r.Why = verdict.Improvement, "faster: "+list(Faster)
 		return

@@ -82,6 +82,8 @@ func (r *Report) Result() *verdict.Result {
 		a.Outcome, a.Reason = verdict.NotJudged, "the sides are not comparable"
 	case r.lessWork:
 		a.Outcome, a.Reason = verdict.NotRecorded, r.lessAndMore()
+	case r.unmet:
+		a.Outcome, a.Reason = verdict.NotRecorded, unmetText+": "+r.lessAndMore()
 	}
 	if len(r.Whole) > 0 {
 		out.Assert(a)

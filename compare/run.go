@@ -18,23 +18,43 @@ type Input struct {
 	Trace    *timeline.Trace
 	// Lost says what of the file could not be read; "" where all could.
 	Lost string
+	// Untimed says what is wrong with durations of device work; "" where nothing is.
+	Untimed string
 }
 
 // FromDocument is the run that a document holds.
 func FromDocument(d *chrome.Document) Input {
 	in := Input{Name: d.Name, Producer: d.Producer, Trace: d.Trace}
-	for _, rule := range []string{chrome.RuleTruncated, chrome.RuleCompressed, chrome.RuleLost} {
-		if n := d.FindingCounts[rule]; n > 0 && in.Lost == "" {
-			in.Lost = rule
-			for _, f := range d.Findings {
-				if f.Rule == rule {
-					in.Lost = f.Text
-					break
-				}
-			}
+	in.Lost = strings.Join(chrome.Unread(d.FindingCounts), ", and ")
+	in.Untimed = untimed(d)
+	return in
+}
+
+// untimed says so if device work has a negative duration or none, which the reader
+// takes as 0: sums with it are too small.
+func untimed(d *chrome.Document) string {
+	var kept uint64
+	for _, f := range d.Findings {
+		if f.Rule != chrome.RuleDuration {
+			continue
+		}
+		kept++
+		if f.Event < 0 || f.Event >= int64(d.Trace.Events.Len()) {
+			continue
+		}
+		if e := d.Trace.Events.At(uint32(f.Event)); e.Kind.OnDevice() && e.Duration() == 0 {
+			return fmt.Sprintf("has device work with a negative duration, or without one: the first is at byte %d", f.Offset)
 		}
 	}
-	return in
+	if kept == d.FindingCounts[chrome.RuleDuration] {
+		return ""
+	}
+	for i := range uint32(d.Trace.Events.Len()) { // not every finding was kept
+		if e := d.Trace.Events.At(i); e.Kind.OnDevice() && e.Duration() == 0 {
+			return "has durations that are negative or missing, and device work that takes no time"
+		}
+	}
+	return ""
 }
 
 // Options of Run. Zero values stand for the defaults in parentheses.
@@ -97,6 +117,7 @@ type Report struct {
 
 	lessWork bool       // what is faster may be so because less was done
 	moreWork bool       // some operator is slower because more was done
+	unmet    bool       // most work has no counterpart on the other side
 	total    [2]float64 // device time of the mean run of a side
 }
 
@@ -248,6 +269,8 @@ func (r *Report) input(s Side, in *Input, x *calltree.Tree) {
 		bad("holds no device work")
 	case total == 0:
 		bad("has device work that takes no time at all: its durations were not recorded")
+	case in.Untimed != "":
+		bad("%s", in.Untimed)
 	case total > maxTotal:
 		bad("has device work of %.0f years, which cannot be: its durations are wrong", total/(365.25*24*3600e9))
 	}

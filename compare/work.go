@@ -217,6 +217,19 @@ func workLine(list []WorkChange, side Side) string {
 	return fmt.Sprintf("%s, which is %.1f %% of %s device time", strings.Join(parts, ", "), 100*shares(list), whose)
 }
 
+const unmetText = "most of the device time has no counterpart on the other side"
+
+// unmetWork reports whether most device time of both sides belongs to nothing that the
+// other has, as where operators were renamed: as much time then says nothing.
+func (r *Report) unmetWork() bool {
+	for side, all := range r.Matched.Total {
+		if met := r.Matched.Met[side].DeviceNS; all.DeviceNS == 0 || 2*met >= all.DeviceNS {
+			return false
+		}
+	}
+	return true
+}
+
 // only reports whether the other side has nothing of it.
 func (w *WorkChange) only(side Side) bool { return [2]float64{w.Base, w.New}[1-side] == 0 }
 

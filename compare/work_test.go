@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/flagos-ai/flagos-trace/baseline/verdict"
+	"github.com/flagos-ai/flagos-trace/chrome"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
@@ -46,6 +47,11 @@ func TestLessWork(t *testing.T) {
 		{"the call moved below another operator", times(4, mm+relu), times(4, strings.ReplaceAll(mm, "100000", "80000")+"aten::wrapped\n\taten::relu\n\t\tkernel: elementwise_relu 30000\n"), verdict.Improvement, nil},
 		{"a compiler melts", times(4, "aten::mm\n\tkernel: sgemm 100000\naten::add\n\tkernel: elementwise 50000\naten::mul\n\tkernel: elementwise 50000\n"), times(4, melted), verdict.Improvement, nil},
 		{"a graph's replay in less time", times(4, mm+relu), times(4, "replay: sgemm_128 90000\nreplay: elementwise_relu 30000\n"), verdict.Improvement, nil},
+
+		{"all under other names", times(4, mm+relu), strings.NewReplacer("aten::mm", "zz::a", "aten::relu", "zz::b").Replace(times(4, mm+relu)), verdict.Inconclusive,
+			[]string{"most of the device time has no counterpart", "aten::mm (only base)", "zz::a (only new)", "--match-rules"}},
+		{"and in less time", times(4, mm), strings.NewReplacer("aten::mm", "zz::a", "100000", "80000").Replace(times(4, mm)), verdict.Inconclusive, []string{"less time, but for less work", "zz::a (only new)"}},
+		{"a little under another name", times(4, mm) + relu, times(4, mm) + strings.Replace(relu, "aten::relu", "zz::b", 1), verdict.Pass, []string{"zz::b (only new)"}},
 
 		{"more work", times(4, mm), times(4, mm) + relu, verdict.Regression, []string{"slower: device time", "the new runs do more: aten::relu (only new), which is 11.1 % of their device time"}},
 		{"more calls", times(4, mm), times(6, mm), verdict.Regression, []string{"aten::mm (4 > 6 calls), which is 33.3 % of their"}},
@@ -186,6 +192,35 @@ func TestUnequalRuns(t *testing.T) {
 		}
 		if s := r.Result().New; s.Name != c.now[0].Name || (s.Runs > 1) != (len(c.now) > 1) {
 			t.Errorf("the new side is %+v", s)
+		}
+	}
+}
+
+// TestDurationsThatAreNone: of device work with a negative duration, or without one,
+// the time is not known; elsewhere such durations say nothing of it.
+func TestDurationsThatAreNone(t *testing.T) {
+	const kernels = `{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":20,"dur":9,"args":{}},{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":9`
+	const op = `{"ph":"X","cat":"cpu_op","name":"o","pid":1,"tid":1,"ts":1,"dur":-2}`
+	for _, c := range []struct{ name, events, why string }{
+		{"all are there", kernels + `,"dur":9}`, ""},
+		{"negative", kernels + `,"dur":-9}`, "has device work with a negative duration, or without one: the first is at byte "},
+		{"missing", kernels + `}`, "with a negative duration, or without one"},
+		{"of an operator", op + "," + kernels + `,"dur":9}`, ""},
+		{"behind many", strings.Repeat(op+",", 20000) + kernels + `,"dur":-9}`, "durations that are negative or missing"},
+		{"cut off", kernels + `,"du`, "cannot be read whole: it is truncated"},
+	} {
+		text := `{"traceEvents":[` + c.events
+		if c.name != "cut off" {
+			text += "]}"
+		}
+		doc, err := chrome.Read(strings.NewReader(text), chrome.ReadOptions{DropArgs: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := FromDocument(doc)
+		r := Run([]Input{in}, []Input{in}, Options{})
+		if want := c.why != ""; want != (r.Verdict == verdict.Incomparable) || !strings.Contains(r.Why, c.why) {
+			t.Errorf("%s: %s: %s; want %q", c.name, r.Verdict, r.Why, c.why)
 		}
 	}
 }

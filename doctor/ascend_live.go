@@ -19,7 +19,9 @@ const (
 	npuSymbol    = "libmspti lacks a function"
 	npuOther     = "another profiler in the process"
 	npuOffline   = "the device is offline"
-	npuPreloaded = "only if it was preloaded"
+	npuPreloaded = "only if it is preloaded"
+	npuAtAll     = "unless it is preloaded"
+	npuByName    = "goes by LD_PRELOAD"
 	npuNoCount   = "does not say how many records it dropped"
 	npuNotTied   = "cannot be tied to API calls"
 )
@@ -50,14 +52,23 @@ func (e *exam) runAscend(ctx context.Context) {
 	e.npu = &r
 }
 
-// preloads reports whether record --preload finds the library that is used.
+// preloads reports whether record --preload finds the library that is used. It looks in
+// the same places, for a file of this very name, and does not look into it.
 func (e *exam) preloads() bool {
 	c := e.mspti()
-	if c == nil {
+	if c == nil || path.Base(c.As) != libraryName(vendorOf("ascend")) {
 		return false
 	}
-	folder := path.Dir(c.As)
-	return c.How != "loader" || slices.ContainsFunc(strings.Split(e.s.getenv("LD_LIBRARY_PATH"), ":"), func(dir string) bool { return path.Clean(dir) == folder })
+	list := e.msptis()
+	return c.How == tracer.EnvLibrary || len(list) > 0 && list[0] == *c
+}
+
+// preloadFix is for what is recorded only if libmspti is preloaded.
+func (e *exam) preloadFix() string {
+	if c := e.mspti(); c != nil && c.How != tracer.EnvLibrary {
+		return "set " + tracer.EnvLibrary + " to " + c.As + ", and record with --preload"
+	}
+	return "set " + tracer.EnvLibrary + " to the libmspti.so of the CANN that the program uses, and record with --preload"
 }
 
 // npuFix is for what fails without flagos-trace, too.
@@ -152,8 +163,8 @@ func ascendRecording(e *exam) []Finding {
 		list = append(list, first(Fail, seen, fix)...)
 	case preloads && (sets < 1 || copies < 2):
 		list = append(list, first(Warn, seen, fix)...)
-	case !preloads:
-		list = append(list, first(OK, seen+"; it was not preloaded", "")...)
+	case !preloads && (sets < 1 || copies < 2):
+		list = append(list, first(Warn, seen+"; it was not preloaded", e.preloadFix())...)
 	default:
 		list = append(list, first(OK, seen, "")...)
 	}
@@ -188,8 +199,8 @@ func (e *exam) explainAscend(c *timeline.Completeness) []Finding {
 			f.Fix = "end the other profiler (msprof, torch_npu.profiler, msmonitor), and take what loads it out of the environment"
 		case has(npuOffline):
 			f.Fix = e.npuFix()
-		case has(npuPreloaded):
-			f.Fix = "record with --preload"
+		case has(npuPreloaded), has(npuAtAll), has(npuByName):
+			f.Fix = e.preloadFix()
 		case has(npuNotTied), has(diagnoseNotRecorded):
 			f.Fix = newerCANN
 		case has(diagnoseFlush):

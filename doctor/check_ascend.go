@@ -98,15 +98,21 @@ func ascendCANN(e *exam) []Finding {
 	return one(id, OK, seen, "")
 }
 
-// mspti returns the copy of libmspti that the agent uses in a program that has loaded
-// none: that of the folder that the environment names, what the loader finds, then that
-// of CANN's own folder.
-func (e *exam) mspti() *copyOf {
+// msptis lists the copies of libmspti, in the order in which they are looked for.
+func (e *exam) msptis() []copyOf {
 	list, _ := e.find(vendorOf("ascend"))
 	rank := func(c copyOf) int {
 		return slices.Index([]string{"ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "loader", "SDK"}, c.How)
 	}
 	slices.SortStableFunc(list, func(a, b copyOf) int { return rank(a) - rank(b) })
+	return list
+}
+
+// mspti returns the copy of libmspti that the agent uses in a program that has loaded
+// none: that of the folder that the environment names, what the loader finds, then that
+// of CANN's own folder.
+func (e *exam) mspti() *copyOf {
+	list := e.msptis()
 	if named := e.s.getenv(tracer.EnvLibrary); named != "" && e.s.exists(e.s.abs(named)) {
 		return &copyOf{e.s.Resolve(e.s.abs(named)), named, tracer.EnvLibrary}
 	}
@@ -163,6 +169,9 @@ func ascendPreload(e *exam) []Finding {
 	lib := e.s.library(c.Path)
 	switch {
 	case lib == nil || lib.functions == nil:
+	case !lib.functions["msptiActivityPushExternalCorrelationId"]:
+		// Told with its age; calls and kernels may take preloading all the same.
+		return one(id, Warn, "this libmspti records no copies and fills, preloaded or not; before CANN 9.0 its documentation asks for preloading whatever is recorded", "record with --preload")
 	case !lib.functions["aclrtMemcpy"]:
 		return one(id, OK, "this libmspti stands in for no function of the runtime: copies and fills are not recorded, preloaded or not", "")
 	case !lib.functions["msptiActivityIsEnabled"]:

@@ -2,7 +2,10 @@ package doctor
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/flagos-ai/flagos-trace/tracer"
 )
 
 // gvisor is in what gVisor gives as /proc/version, whatever its real version.
@@ -53,6 +56,37 @@ func (e *exam) deviceFix() string {
 		return "start the container with NVIDIA_VISIBLE_DEVICES naming devices, or all; it is " + v
 	}
 	return "start the container with its GPUs: docker run --gpus all, or in Kubernetes a limit of nvidia.com/gpu"
+}
+
+// otherDevice returns the vendor that FLAGOS_ACCELERATOR names, if it is none of
+// NVIDIA's, and how to get its device here.
+func (e *exam) otherDevice() (who, fix string) {
+	value := strings.ToLower(e.s.getenv("FLAGOS_ACCELERATOR"))
+	known, traced := tracer.VendorOf(value)
+	u, untraced := tracer.UntracedVendor(value)
+	var nodes []string
+	switch {
+	case traced && !known.Injects:
+		for i := range vendors {
+			if v, ok := tracer.VendorOf(vendors[i].id); ok && v.Tracer == known.Tracer {
+				who = vendors[i].name
+				break
+			}
+		}
+		nodes = slices.DeleteFunc(slices.Clone(known.Nodes), func(n string) bool { return !strings.HasPrefix(n, "/dev/") })
+	case !traced && untraced:
+		return u.Vendor, "use the vendor's own profiler for that device; unset FLAGOS_ACCELERATOR if it is not " + u.Vendor + "'s devices that the program uses"
+	default:
+		return "", ""
+	}
+	if fix = "run this on a machine with devices of " + who + " and their driver"; e.container() != "" {
+		fix = "start the container with the devices of " + who
+		if len(nodes) > 0 {
+			fix += " (" + strings.Join(nodes, ", ") + ")"
+		}
+		fix += " and the folder of its driver and software passed on, as the vendor's guide for containers says"
+	}
+	return who, fix + "; unset FLAGOS_ACCELERATOR if it is not " + who + "'s devices that the program uses"
 }
 
 // capabilityFix says how to get the driver's libraries into a container that has

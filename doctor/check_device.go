@@ -60,6 +60,9 @@ func checkDriver(e *exam) []Finding {
 	case lib == "" && !kernel && e.others():
 		return one(id, Skip, "no NVIDIA driver", "")
 	case lib == "" && !kernel:
+		if who, fix := e.otherDevice(); who != "" {
+			return one(id, Fail, "there is no device and no profiling library of "+who+", which FLAGOS_ACCELERATOR names, and no driver of NVIDIA's", fix)
+		}
 		return one(id, Fail, "there is no driver of a GPU: no libcuda.so.1, no device nodes", e.deviceFix())
 	case lib == "":
 		return one(id, Fail, text+": the device is there, libcuda.so.1 was not found", e.capabilityFix())

@@ -24,6 +24,9 @@ type vendor struct {
 	folders   []string // below the SDK
 	node      string   // pattern of a device node, "" if it is not known
 	functions []string // that its tracer cannot do without
+	// binds is the library that the tracer uses, where the others only tell that the
+	// vendor's software is there.
+	binds string
 }
 
 var vendors = []vendor{
@@ -35,8 +38,8 @@ var vendors = []vendor{
 		"roctracer_open_pool_expl", "roctracer_enable_domain_activity_expl", "roctracer_flush_activity_expl", "roctracer_op_string", "roctracer_get_timestamp"}},
 	{id: "rocm", name: "AMD or Hygon", libraries: []string{"librocprofiler-sdk.so*"}, roots: []string{"ROCM_PATH"}, defaults: []string{"/opt/rocm"},
 		folders: []string{"lib", "lib64", "roctracer/lib"}, node: "/dev/kfd"},
-	// What its tracer binds is a libcupti, of which there may be others.
-	{id: "ppu", name: "T-Head PPU", libraries: []string{"libhgpti.so*"}},
+	// There may be other copies of what its tracer binds.
+	{id: "ppu", name: "T-Head PPU", libraries: []string{"libhgpti.so*"}, binds: "libcupti.so*", functions: cuptiAs("cupti")},
 	{id: "enflame", name: "Enflame", libraries: []string{"libtopspti.so*", "libtopspti_prof.so*"}, defaults: []string{"/opt/tops"}, folders: []string{"lib", "extras/TOPSPTI/lib64"}},
 	{id: "cambricon", name: "Cambricon", libraries: []string{"libcnpapi.so*"}, roots: []string{"NEUWARE_HOME"}, defaults: []string{"/usr/local/neuware"},
 		folders: []string{"lib64", "lib"}, node: "/dev/cambricon_dev[0-9]*"},
@@ -68,9 +71,30 @@ func (v *vendor) places() (roots, defaults, folders []string) {
 
 // find returns what there is of a vendor: copies of its library, device nodes.
 func (e *exam) find(v *vendor) (libraries []copyOf, devices []string) {
+	if v.node != "" {
+		devices = e.s.glob(v.node)
+	}
+	return e.copies(v, v.libraries...), devices
+}
+
+// binds returns the copies of what the vendor's tracer may bind.
+func (e *exam) binds(v *vendor, libraries []copyOf) []copyOf {
+	if v.binds == "" {
+		return libraries
+	}
+	return e.copies(v, v.binds)
+}
+
+// copies looks for libraries where a vendor's may be.
+func (e *exam) copies(v *vendor, names ...string) []copyOf {
 	f := finder{s: e.s}
 	roots, defaults, folders := v.places()
-	for _, lib := range v.libraries {
+	for _, lib := range names {
+		if named := e.s.getenv(tracer.EnvLibrary); named != "" {
+			if fits, _ := path.Match(lib, path.Base(named)); fits {
+				f.add(tracer.EnvLibrary, quote(e.s.abs(named)))
+			}
+		}
 		for _, dir := range e.s.loaderFolders() {
 			f.add("loader", quote(dir)+"/"+lib)
 		}
@@ -87,10 +111,7 @@ func (e *exam) find(v *vendor) (libraries []copyOf, devices []string) {
 			}
 		}
 	}
-	if v.node != "" {
-		devices = e.s.glob(v.node)
-	}
-	return f.list, devices
+	return f.list
 }
 
 // others reports whether there is anything of a vendor other than NVIDIA.
@@ -127,12 +148,21 @@ func checkVendors(e *exam) []Finding {
 		found := Finding{ID: "library." + v.id, Status: status, Seen: v.name + ": " + strings.Join(seen, "; ")}
 		switch known, ok := tracer.VendorOf(v.id); {
 		case ok && len(libraries) > 0:
-			if bad := e.unusable(v, libraries); bad != "" {
+			bound := e.binds(v, libraries)
+			if len(bound) == 0 {
+				found.Seen += ". " + libraryName(v) + ", which its tracer uses, was not found: what runs on that device cannot be recorded"
+				found.Fix = "install the whole of the vendor's software, or set " + tracer.EnvLibrary + " to the " + libraryName(v) + " in it"
+				break
+			}
+			if v.binds != "" {
+				found.Seen += "; its tracer uses " + paths(bound)
+			}
+			if bad := e.unusable(v, bound); bad != "" {
 				found.Seen += ". None of these can be used: " + bad
 				found.Fix = "set " + tracer.EnvLibrary + " to the " + libraryName(v) + " for this machine, of the vendor's software that the program uses"
 				break
 			}
-			found.Status, found.Seen = OK, found.Seen+". It is recorded with --vendor "+known.Tracer
+			found.Status, found.Seen = OK, found.Seen+". It is recorded with --vendor "+known.Word()
 		case ok:
 			found.Seen += ". Its profiling library was not found: what runs on that device cannot be recorded"
 			found.Fix = "install the vendor's profiling library, or set " + tracer.EnvLibrary + " to it"
@@ -155,7 +185,13 @@ func checkVendors(e *exam) []Finding {
 	return list
 }
 
-func libraryName(v *vendor) string { return strings.TrimSuffix(v.libraries[0], "*") }
+// libraryName is the name of the library that the vendor's tracer uses.
+func libraryName(v *vendor) string {
+	if v.binds != "" {
+		return strings.TrimSuffix(v.binds, "*")
+	}
+	return strings.TrimSuffix(v.libraries[0], "*")
+}
 
 // unusable says why not one of a vendor's libraries can be used, "" if one can.
 func (e *exam) unusable(v *vendor, libraries []copyOf) string {
@@ -244,7 +280,7 @@ func checkAccelerator(e *exam) []Finding {
 	if !ok {
 		var names []string
 		for _, v := range tracer.Vendors() {
-			names = append(names, v.Tracer)
+			names = append(names, v.Word())
 		}
 		return one(id, Warn, name+" is "+value+", which no tracer goes by: record looks for devices itself", "name the tracer with record --vendor: "+strings.Join(names, ", "))
 	}

@@ -137,7 +137,7 @@ var cases = []struct {
 		m.bare()
 		m.files["opt/dtk/lib/libroctracer64.so"] = sharedObject(here(), vendorOf("dcu").functions...)
 		m.files["opt/bin/libflagos_trace_preload.so"] = file
-	}, Options{}, OK, map[string]want{"library.dcu": {OK, "--vendor roctracer"}}},
+	}, Options{}, OK, map[string]want{"library.dcu": {OK, "--vendor dcu"}}},
 	{"Kunlunxin", func(m *machine) {
 		m.bare()
 		m.files["dev/xpu0"] = &fstest.MapFile{Mode: 0o666 | fs.ModeDevice | fs.ModeCharDevice}

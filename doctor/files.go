@@ -1,12 +1,13 @@
 package doctor
 
 import (
-	"bufio"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/flagos-ai/flagos-trace/record"
 )
 
 // rel turns an absolute path into one that fs.FS takes.
@@ -72,52 +73,9 @@ func (s *System) abs(name string) string {
 	return path.Join(s.Dir, name)
 }
 
-// loaderFolders lists where the dynamic loader looks: LD_LIBRARY_PATH, the
-// folders of ld.so.conf, those built in. What ld.so.conf names counts only where
-// ldconfig has run since, which is the rule.
+// loaderFolders lists where the dynamic loader looks.
 func (s *System) loaderFolders() []string {
-	var list []string
-	add := func(dir string) {
-		if dir = s.abs(dir); !slices.Contains(list, dir) {
-			list = append(list, dir)
-		}
-	}
-	for _, dir := range strings.FieldsFunc(s.getenv("LD_LIBRARY_PATH"), func(r rune) bool { return r == ':' || r == ';' }) {
-		add(dir)
-	}
-	s.loaderConfig("/etc/ld.so.conf", add, 0)
-	for _, dir := range []string{"/lib64", "/usr/lib64", "/lib", "/usr/lib"} {
-		add(dir)
-	}
-	for _, dir := range s.glob("/usr/lib/*-linux-gnu") {
-		add(dir)
-	}
-	return list
-}
-
-// maxIncludes bounds a chain of included files, which may be a ring.
-const maxIncludes = 4
-
-func (s *System) loaderConfig(name string, add func(string), depth int) {
-	lines := bufio.NewScanner(strings.NewReader(s.read(name)))
-	for lines.Scan() {
-		line, _, _ := strings.Cut(lines.Text(), "#")
-		fields := strings.Fields(line)
-		switch {
-		case len(fields) == 0 || fields[0] == "hwcap":
-		case fields[0] == "include" && depth < maxIncludes:
-			for _, pattern := range fields[1:] {
-				if !path.IsAbs(pattern) {
-					pattern = path.Join(path.Dir(name), pattern)
-				}
-				for _, file := range s.glob(pattern) {
-					s.loaderConfig(file, add, depth+1)
-				}
-			}
-		case path.IsAbs(fields[0]):
-			add(fields[0])
-		}
-	}
+	return record.LoaderFolders(s.FS, s.Dir, s.getenv("LD_LIBRARY_PATH"))
 }
 
 // copyOf is one copy of a library.

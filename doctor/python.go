@@ -156,7 +156,7 @@ func checkTorch(e *exam) []Finding {
 	case p.TorchHIP != nil && *p.TorchHIP != "":
 		seen := fmt.Sprintf("torch %s, built for HIP %s", v, *p.TorchHIP)
 		if libraries, _ := e.find(vendorOf("dcu")); len(libraries) > 0 {
-			return one("python.torch", OK, seen+", which is recorded with --vendor roctracer where it is DTK's", "")
+			return one("python.torch", OK, seen+", which is recorded with --vendor dcu where it is DTK's", "")
 		}
 		return one("python.torch", Warn, seen+", and no libroctracer64 was found, through which HIP programs are recorded",
 			"on a Hygon DCU install DTK with its roctracer; AMD's newer rocprofiler-sdk is not used by flagos-trace")

@@ -3,6 +3,8 @@ package doctor
 import (
 	"context"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -55,6 +57,39 @@ func npuCalls(call string) Output {
 func (m *machine) ascendSDK() {
 	m.files["usr/local/Ascend/ascend-toolkit/latest/lib64/libmspti.so"] = sharedObject(here(), mspti...)
 	m.files["opt/bin/libflagos_trace_preload.so"] = file
+}
+
+// ppu puts the PPU's SDK on a machine without a GPU, with the libcupti named in it.
+func (m *machine) ppu(libcupti string, functions ...string) {
+	m.bare()
+	m.files["usr/local/PPU_SDK/lib/libhgpti.so"] = sharedObject(here())
+	m.files["opt/bin/libflagos_trace_preload.so"] = file
+	if libcupti != "" {
+		m.files["usr/local/PPU_SDK/"+libcupti] = sharedObject(here(), functions...)
+	}
+}
+
+// named is the fix of what takes preloading where --preload would take another copy.
+const named = "set FLAGOS_TRACER_LIBRARY to /usr/lib/libmspti.so, and record with --preload"
+
+// TestWordsOfMSPTI holds the parts by which diagnoses are known against what the agent says.
+func TestWordsOfMSPTI(t *testing.T) {
+	var said strings.Builder
+	files, _ := filepath.Glob("../tracer/ascend/bind/*.go")
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(name, "_test.go") {
+			said.Write(text)
+		}
+	}
+	for _, part := range []string{npuOther, npuOffline, npuPreloaded, npuAtAll, npuByName, npuNotTied, diagnoseNotRecorded} {
+		if !strings.Contains(said.String(), part) {
+			t.Errorf("nothing in tracer/ascend/bind says %q", part)
+		}
+	}
 }
 
 // vendorCases change one thing on a machine with an Ascend device, or are another's.
@@ -230,8 +265,17 @@ var vendorCases = []struct {
 		m.ascend()
 		delete(m.files, "cann/lib64/libmspti.so")
 		m.files["usr/lib/libmspti.so"] = sharedObject(here(), mspti...)
+	}, OK, map[string]want{"ascend.recording": {OK, "2 of 2 copies"}, "ascend.preload": {OK, "preloads /usr/lib/libmspti.so into the command alone"}}},
+	{"not preloaded, since another copy stands before", func(m *machine) {
+		m.ascend()
+		m.files["cann/lib64/libmspti.so"] = sharedObject(elsewhere(), mspti...)
+		m.files["usr/lib/libmspti.so"] = sharedObject(here(), mspti...)
 		m.npu.Received["memcpy"], m.npu.Received["memset"] = 0, 0
-	}, OK, map[string]want{"ascend.recording": {OK, "it was not preloaded"}, "ascend.preload": {OK, "set FLAGOS_TRACER_LIBRARY to /usr/lib/libmspti.so"}}},
+		m.npu.Diagnoses = []string{"copies and fills are not recorded: libmspti can do that only if it is preloaded into the program (flagos-trace record --preload)",
+			"this libmspti may be of a CANN before 9.0, which records nothing at all unless it is preloaded into the program",
+			"fills are not recorded, though libmspti stands before the program's calls: it goes by LD_PRELOAD, which does not have its name in it: x"}
+	}, Warn, map[string]want{"ascend.diagnosis": {Warn, named}, "ascend.diagnosis.2": {Warn, named}, "ascend.diagnosis.3": {Warn, named},
+		"ascend.recording": {Warn, named}, "ascend.preload": {OK, "set FLAGOS_TRACER_LIBRARY to /usr/lib/libmspti.so"}}},
 
 	{"MUPTI for another machine", func(m *machine) {
 		m.bare()
@@ -250,10 +294,29 @@ var vendorCases = []struct {
 		m.python.Stdout = py + `"","torch_hip":"6.2"}`
 		m.files["opt/dtk/lib/libroctracer64.so"] = sharedObject(here(), vendorOf("dcu").functions...)
 		m.files["opt/bin/libflagos_trace_preload.so"] = file
-	}, OK, map[string]want{"python.torch": {OK, "--vendor roctracer"}, "library.dcu": {OK, "--vendor roctracer"}}},
+	}, OK, map[string]want{"python.torch": {OK, "--vendor dcu"}, "library.dcu": {OK, "--vendor dcu"}}},
 	{"accelerator", func(m *machine) { m.env = append(m.env, "FLAGOS_ACCELERATOR=CUDA") }, OK, map[string]want{"env.accelerator": {OK, "tracer cupti"}}},
 	{"accelerator without a tracer", func(m *machine) { m.env = append(m.env, "FLAGOS_ACCELERATOR=gcu") }, Warn, map[string]want{"env.accelerator": {Warn, "own profiler"}}},
 	{"accelerator unknown", func(m *machine) { m.env = append(m.env, "FLAGOS_ACCELERATOR=abacus") }, Warn, map[string]want{"env.accelerator": {Warn, "--vendor: cupti, ascend"}}},
+	{"accelerator that is not there", func(m *machine) { m.bare(); m.env = append(m.env, "FLAGOS_ACCELERATOR=npu") }, Fail, map[string]want{
+		"driver": {Fail, "run this on a machine with devices of Huawei Ascend"}}},
+	{"accelerator that is not in the container", func(m *machine) {
+		m.bare()
+		m.files[".dockerenv"] = file
+		m.env = append(m.env, "FLAGOS_ACCELERATOR=MUSA")
+	}, Fail, map[string]want{"driver": {Fail, "the devices of Moore Threads (/dev/mtgpu.0) and"}}},
+	{"accelerator without a tracer, which is not there", func(m *machine) { m.bare(); m.env = append(m.env, "FLAGOS_ACCELERATOR=enflame") }, Fail, map[string]want{
+		"driver": {Fail, "use the vendor's own profiler"}, "env.accelerator": {Warn, "own profiler"}}},
+	{"library that is named", func(m *machine) {
+		m.bare()
+		m.env = append(m.env, "FLAGOS_TRACER_LIBRARY=/x/libmupti.so")
+		m.files["x/libmupti.so"] = sharedObject(here(), cuptiAs("mupti")...)
+		m.files["opt/bin/libflagos_trace_preload.so"] = file
+	}, OK, map[string]want{"driver": {Skip, "no NVIDIA driver"}, "library.musa": {OK, "/x/libmupti.so (FLAGOS_TRACER_LIBRARY)"}}},
+	{"PPU", func(m *machine) { m.ppu("CUDA_SDK/targets/x86_64-linux/lib/libcupti.so.13", cuptiAs("cupti")...) }, OK, map[string]want{
+		"driver": {Skip, "no NVIDIA driver"}, "library.ppu": {OK, "its tracer uses /usr/local/PPU_SDK/CUDA_SDK/targets/x86_64-linux/lib/libcupti.so.13 (SDK). It is recorded with --vendor ppu"}}},
+	{"PPU without its libcupti", func(m *machine) { m.ppu("") }, Fail, map[string]want{"library.ppu": {Fail, "set FLAGOS_TRACER_LIBRARY to the libcupti.so in it"}}},
+	{"PPU with a libcupti that lacks functions", func(m *machine) { m.ppu("lib/libcupti.so", "cuptiActivityEnable") }, Fail, map[string]want{"library.ppu": {Fail, "libcupti.so for this machine"}}},
 	{"MSPTI preloaded where no Ascend is", func(m *machine) { m.env = append(m.env, "LD_PRELOAD=libmspti.so") }, Warn, map[string]want{"env.preload": {Warn, "take it out"}}},
 }
 

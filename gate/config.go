@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flagos-ai/flagos-trace/baseline"
+	"github.com/flagos-ai/flagos-trace/baseline/load"
 	"github.com/flagos-ai/flagos-trace/baseline/verdict"
 	"github.com/flagos-ai/flagos-trace/compare"
 	"github.com/flagos-ai/flagos-trace/internal/strictyaml"
@@ -201,6 +202,11 @@ func (s *Structure) check() error {
 	}
 	if s.Parity != "" && s.Parity != baseline.ParityTorchFL {
 		return fmt.Errorf("parity is %q; it is %s", s.Parity, baseline.ParityTorchFL)
+	}
+	if s.Capabilities == "" { // else its table may know more; that is read with the traces
+		if err := load.CheckVendor(&baseline.Options{Vendor: s.Vendor}); err != nil {
+			return err
+		}
 	}
 	if err := baseline.CheckExceptions(s.Accept); err != nil {
 		return fmt.Errorf("accept: %w", err)

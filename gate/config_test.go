@@ -32,6 +32,7 @@ func TestBadConfigs(t *testing.T) {
 		{"version: 1\nvalidate: {accept: [{assertion: x, reason: y, expires: soon}]}\n", `expires is "soon"`},
 		{"version: 1\nstructure: [{scope: moon}]\n", `structure 1: scope is "moon"`},
 		{"version: 1\nstructure: [{accept: [{assertion: moon, reason: y}]}]\n", `structure 1: accept: there is no assertion "moon"; there are categories`},
+		{"version: 1\nstructure: [{vendor: moon}]\n", `structure 1: vendor is "moon", which nobody knows; there are amd, ascend,`},
 		{"version: 1\nstructure: [{parity: moon}]\n", `parity is "moon"`},
 		{"version: 1\nperformance: [{}]\n", "performance 1: base is missing"},
 		{"version: 1\nperformance: [{base: a, alpha: 2}]\n", "alpha is 2"},

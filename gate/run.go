@@ -179,6 +179,9 @@ func (r *run) structure(s *Structure) {
 			if opts.Capabilities, err = baseline.ReadCapabilities(text); err != nil {
 				return fmt.Errorf("%s: %w", s.Capabilities, err)
 			}
+			if err := load.CheckVendor(&opts); err != nil {
+				return err
+			}
 		}
 		base, err := r.base(s)
 		if err != nil {

@@ -30,6 +30,7 @@ func TestRun(t *testing.T) {
 		"accept.yaml": "- {assertion: categories, subject: 'category:gpu_memcpy', reason: it copies nothing}\n",
 		"cut.json":    `{"traceEvents": [{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2,"args":{}},{"ph":"X","na`,
 		"none.json":   "no trace",
+		"moon.yaml":   "vendors: {moon: [{assertion: ids, subject: s, reason: r, source: s}]}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -51,6 +52,8 @@ func TestRun(t *testing.T) {
 		{"ignored, misspelled", "structure: [{ignore: [catagories]}]\nnew: P/comp.kineto.json.gz\n", nil, "incomparable", []string{"incomparable catagories"}},
 		{"advisory", "structure: [{advisory: true}]\nvalidate:\nnew: P/comp.kineto.json.gz\n", nil, "pass", []string{"pass ", "regression "}},
 		{"only advice", "structure: [{advisory: true}]\nnew: P/comp.kineto.json.gz\n", nil, "inconclusive", []string{"regression "}},
+		{"a vendor of a table", "structure: [{base: P/basic.kineto.json.gz, vendor: moon, capabilities: moon.yaml}]\nnew: P/basic.kineto.json.gz\n", nil, "pass", []string{"pass "}},
+		{"a vendor that is not in it", "structure: [{base: P/basic.kineto.json.gz, vendor: sun, capabilities: moon.yaml}]\nnew: P/basic.kineto.json.gz\n", nil, "incomparable", []string{"incomparable vendor is \"sun\", which nobody knows"}},
 		{"several traces", "structure: [{base: P/basic.kineto.json.gz}]\nnew: ['P/[bc]*.kineto.json.gz']\n", nil, "regression", []string{"pass ", "regression "}},
 		{"named here", "validate:\nnew: nothing.json\n", []string{p + "/comp.kineto.json.gz"}, "pass", []string{"pass "}},
 		{"parity", "structure: [{parity: torch-fl}]\nnew: P/train.kineto.json.gz\n", nil, "regression", []string{"regression some arrows have one end"}},

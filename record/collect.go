@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/flagos-ai/flagos-trace/correlate"
 	"github.com/flagos-ai/flagos-trace/event"
@@ -83,6 +84,7 @@ func (c *collector) add(e *event.Event) {
 
 // diagnose keeps a message for people, once.
 func (c *collector) diagnose(text string) {
+	text = strings.ReplaceAll(text, "\n", "; ") // of errors that were joined: a diagnosis is a line
 	for _, t := range c.diagnoses {
 		if t == text {
 			return

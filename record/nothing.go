@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/flagos-ai/flagos-trace/internal/version"
 	"github.com/flagos-ai/flagos-trace/spool"
@@ -23,10 +24,10 @@ func idle(t *timeline.Trace) bool {
 // writeEmpty writes the trace of a program that left no spool.
 func (f *finisher) writeEmpty() error {
 	f.used, f.sizes = map[string]bool{f.options.Output: true}, map[string]int64{}
-	t := f.noEvents(f.ended.pid, "none", "no process had initialised a device driver that loads the agent when the command ended, so nothing was recorded. "+
-		"A program that does use a device may have lost "+envInject+", or "+envPreload+" where the driver does not know that, from its environment (sudo, env -i, a container), "+
-		"may have been unable to write to the spool folder (another user than the recorder, a limit on file sizes, no descriptor left), "+
-		"or its vendor is one whose programs are recorded only with --vendor")
+	t := f.noEvents(f.ended.pid, "none", whyEmpty(f.options))
+	if why := untracedVendor(f.options); why != "" {
+		t.Completeness.Diagnoses = append(t.Completeness.Diagnoses, why)
+	}
 	t.Process.Name = filepath.Base(f.options.Command[0])
 	rec := t.Completeness
 	rec.Signal = f.ended.signal
@@ -35,6 +36,31 @@ func (f *finisher) writeEmpty() error {
 	}
 	rec.Judge()
 	return f.write(t, f.options.Output, spoolFile{pid: f.ended.pid})
+}
+
+// whyEmpty says what may be the reason that a program left no spool.
+func whyEmpty(o *Options) string {
+	list, named, _ := vendorsFor(o.Vendor, o.Env, pathExists) // was good before the program ran
+	injects, preloads := len(list) == 0, false
+	for _, v := range list {
+		injects, preloads = injects || v.Injects, preloads || !v.Injects
+	}
+	var loads, lost []string
+	if injects {
+		loads, lost = append(loads, "initialised a device driver that loads the agent"), append(lost, envInject)
+	}
+	if preloads {
+		loads, lost = append(loads, "made the first call of its runtime for a device of "+tracersOf(list)), append(lost, envPreload)
+	}
+	why := "no process had " + strings.Join(loads, " or ") + " when the command ended, so nothing was recorded. " +
+		"A program that does use a device may have lost " + strings.Join(lost, " or ") + " from its environment (sudo, env -i, a container)"
+	if preloads {
+		why += ", may use the driver's functions only, be linked statically or be setuid, which all leave the preloaded part out"
+	}
+	if why += ", or may have been unable to write to the spool folder (another user than the recorder, a limit on file sizes, no descriptor left)"; !named {
+		why += "; or its devices are of a vendor that was not found out, which --vendor names"
+	}
+	return why
 }
 
 // noEvents returns the trace of a process of which nothing is known but why.

@@ -48,7 +48,8 @@ type Options struct {
 	// that can record only then. The error of Run is ErrPreload if that cannot be.
 	Preload bool
 	// RuntimeCategory is the category of the runtime's calls in the trace; "" is
-	// cuda_runtime for NVIDIA's and privateuse1_runtime for all others.
+	// cuda_runtime for NVIDIA's and privateuse1_runtime for all others. The error of Run
+	// is ErrCategory if it is none of RuntimeCategories.
 	RuntimeCategory string
 	Chain           bool   // pass an injected library of another tool on to the agent
 	Compat          bool   // write only what Kineto itself would write

@@ -32,6 +32,9 @@ func prepare(o *Options) error {
 	default:
 		return fmt.Errorf("unknown level of API recording %q: use %s, %s or %s", o.API, tracer.APIMinimal, tracer.APIKineto, tracer.APIAll)
 	}
+	if err := CheckRuntimeCategory(o.RuntimeCategory); err != nil {
+		return err
+	}
 	path, err := checkOutput(o.Output, o.NoClobber)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/flagos-ai/flagos-trace/timeline"
+	"github.com/flagos-ai/flagos-trace/tracer"
 )
 
 const (
@@ -155,15 +156,24 @@ func printKernels(b *bytes.Buffer, kernels []KernelTotal, width, top int) {
 	}
 }
 
+// delivered says of what nothing is missing, where that is not everything: libraries
+// other than NVIDIA's have gaps, which the verdict does not count.
+func delivered(c *timeline.Completeness) string {
+	if v, known := tracer.VendorOf(c.Tracer); known && !v.Injects {
+		return " that the vendor's library delivers"
+	}
+	return ""
+}
+
 func printCompleteness(b *bytes.Buffer, c *timeline.Completeness, said map[string]bool) {
 	a := explain(c)
 	switch {
 	case c.Verdict == timeline.Incomplete:
 		b.WriteString("  INCOMPLETE. Known to be missing:\n")
 	case c.Verdict == timeline.Complete && operatorsMissing(c.Operators):
-		b.WriteString("  complete but for operators: nothing else is known to be missing\n")
+		fmt.Fprintf(b, "  complete but for operators: nothing else%s is known to be missing\n", delivered(c))
 	case c.Verdict == timeline.Complete:
-		b.WriteString("  complete: nothing is known to be missing\n")
+		fmt.Fprintf(b, "  complete: nothing%s is known to be missing\n", delivered(c))
 	default:
 		b.WriteString("  unknown whether it is complete:\n")
 	}

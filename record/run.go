@@ -57,6 +57,9 @@ func Run(o Options) (*Result, error) {
 			return r, errors.Join(err, os.RemoveAll(dir))
 		}
 	}
+	if why := untracedVendor(&o); why != "" && !o.JSON {
+		fmt.Fprintf(o.Log, "flagos-trace: %s\n", line(why))
+	}
 	sigs := listen()
 	defer sigs.close()
 	end, ends, err := watched(&o, dir, env, sigs)

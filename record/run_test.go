@@ -102,7 +102,7 @@ func TestSpeaksOnStderr(t *testing.T) {
 	if out.String() != "hello\n" {
 		t.Errorf("stdout: %q", out.String())
 	}
-	for _, want := range []string{"echo exited with 0", "trace.json.gz", "no process had initialised", "another user"} {
+	for _, want := range []string{"echo exited with 0", "trace.json.gz", "so nothing was recorded", "another user"} {
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("stderr lacks %q:\n%s", want, errs.String())
 		}

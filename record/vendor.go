@@ -49,7 +49,7 @@ func vendorsFor(name string, env []string, exists func(path string) bool) (list 
 		if !ok {
 			var known []string
 			for _, v := range tracer.Vendors() {
-				known = append(known, v.Tracer)
+				known = append(known, v.Word())
 			}
 			return nil, false, fmt.Errorf("%w: %q; there are: auto, %s", ErrVendor, name, strings.Join(known, ", "))
 		}
@@ -67,6 +67,20 @@ func vendorsFor(name string, env []string, exists func(path string) bool) (list 
 		}
 	}
 	return list, false, nil
+}
+
+// untracedVendor says why programs on the devices that FlagOS is told to use are not
+// recorded, "" if nothing speaks against it. The variable is not for us alone: the
+// program runs all the same.
+func untracedVendor(o *Options) string {
+	if o.Vendor != "" && o.Vendor != "auto" {
+		return ""
+	}
+	u, known := tracer.UntracedVendor(strings.ToLower(lookup(o.Env, envAccelerator)))
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf("%s is %s: %s: %s; %s", envAccelerator, lookup(o.Env, envAccelerator), u.Vendor, u.Why, tracer.Remains)
 }
 
 // CheckVendor returns ErrVendor if there is no tracer for the vendor named.
@@ -142,43 +156,46 @@ func tracersOf(list []tracer.Vendor) string {
 	return strings.Join(names, ", ")
 }
 
-// vendorLibrary finds the vendor's profiling library: where it is named, in the vendor's
-// toolkit, and where the program's loader would look.
+// vendorLibrary finds the vendor's profiling library: where it is named, in the toolkit
+// that the environment names, where the program's loader would look, and in the toolkit's
+// usual folders.
 func vendorLibrary(v tracer.Vendor, env []string) (string, error) {
-	var looked []string
-	try := func(path string) bool {
-		looked = append(looked, path)
-		return pathExists(path)
-	}
 	if named := lookup(env, tracer.EnvLibrary); named != "" {
 		abs, err := filepath.Abs(named)
-		if err == nil && try(abs) {
+		if err == nil && pathExists(abs) {
 			return abs, nil
 		}
 		return "", fmt.Errorf("%w: %s is set to %s: no such file", ErrPreload, tracer.EnvLibrary, named)
 	}
-	var roots []string
-	for _, name := range v.Homes {
-		if root := lookup(env, name); root != "" {
-			roots = append(roots, root)
+	var folders []string
+	below := func(root string) {
+		for _, folder := range v.Folders {
+			folders = append(folders, filepath.Join(root, folder))
 		}
 	}
+	here, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s: the working folder cannot be told: %w", ErrPreload, v.Library, err)
+	}
+	for _, name := range v.Homes {
+		if root := lookup(env, name); filepath.IsAbs(root) {
+			below(root)
+		} else if root != "" {
+			below(filepath.Join(here, root))
+		}
+	}
+	folders = append(folders, LoaderFolders(os.DirFS("/"), here, lookup(env, "LD_LIBRARY_PATH"))...)
 	for _, pattern := range v.Roots {
 		found, _ := filepath.Glob(pattern) // the patterns are good
-		roots = append(roots, found...)
-	}
-	for _, root := range roots {
-		for _, folder := range v.Folders {
-			if p := filepath.Join(root, folder, v.Library); try(p) {
-				return p, nil
-			}
+		for _, root := range found {
+			below(root)
 		}
 	}
-	for _, dir := range filepath.SplitList(lookup(env, "LD_LIBRARY_PATH")) {
-		if p := filepath.Join(dir, v.Library); filepath.IsAbs(dir) && try(p) {
+	for _, dir := range folders {
+		if p := filepath.Join(dir, v.Library); pathExists(p) {
 			return p, nil
 		}
 	}
-	return "", fmt.Errorf("%w: %s was not found; set %s, or %s to its path; looked for: %s",
-		ErrPreload, v.Library, strings.Join(v.Homes, " or "), tracer.EnvLibrary, strings.Join(looked, ", "))
+	return "", fmt.Errorf("%w: %s was not found; set %s, or %s to its path; looked for in: %s, and below %s",
+		ErrPreload, v.Library, strings.Join(v.Homes, " or "), tracer.EnvLibrary, strings.Join(folders, ", "), strings.Join(v.Roots, ", "))
 }

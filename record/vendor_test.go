@@ -46,6 +46,7 @@ func TestVendorEnv(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	t.Chdir(dir)
 	for _, c := range []struct {
 		what    string
 		o       Options
@@ -61,9 +62,10 @@ func TestVendorEnv(t *testing.T) {
 		{"what was there stays, behind", Options{Vendor: "ascend"}, []string{"LD_PRELOAD=/x.so:/y.so", "FLAGOS_TRACE_BUFFER_SIZE=65536"}, dir + "/a", ours + ":/x.so:/y.so", "", "65536", ""},
 		{"its library, too", Options{Vendor: "npu", Preload: true}, []string{"ASCEND_HOME_PATH=" + dir + "/cann", "LD_LIBRARY_PATH=" + dir + "/ld"}, dir + "/a", ours + ":" + inCANN, inCANN, "2097152", ""},
 		{"where the loader looks", Options{Vendor: "npu", Preload: true}, []string{"LD_LIBRARY_PATH=/none:" + dir + "/ld"}, dir + "/a", ours + ":" + inPath, inPath, "2097152", ""},
+		{"where the loader looks, below the working folder", Options{Vendor: "npu", Preload: true}, []string{"LD_LIBRARY_PATH=none:ld"}, dir + "/a", ours + ":" + inPath, inPath, "2097152", ""},
 		{"named", Options{Vendor: "npu", Preload: true}, []string{"FLAGOS_TRACER_LIBRARY=" + inPath}, dir + "/a", ours + ":" + inPath, inPath, "2097152", ""},
 		{"named in vain", Options{Vendor: "npu", Preload: true}, []string{"FLAGOS_TRACER_LIBRARY=/none/libmspti.so"}, dir + "/a", "", "", "", "FLAGOS_TRACER_LIBRARY is set to /none/libmspti.so"},
-		{"not found", Options{Vendor: "npu", Preload: true}, nil, dir + "/a", "", "", "", "libmspti.so was not found; set ASCEND_HOME_PATH"},
+		{"not found", Options{Vendor: "npu", Preload: true}, []string{"LD_LIBRARY_PATH=/nowhere"}, dir + "/a", "", "", "", "looked for in: /nowhere, "},
 		{"nothing to preload", Options{Vendor: "cuda", Preload: true}, nil, dir + "/a", "", "", "", "none of the libraries of the devices here (cupti) needs it"},
 		{"a folder with a blank", Options{Vendor: "ascend"}, nil, spaced + "/a", "", "", "", "takes colons and blanks"},
 		{"an agent without it", Options{Vendor: "ascend"}, nil, "/none/a", "", "", "", "no such file"},

@@ -1,11 +1,15 @@
 package tracer
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Vendor is what is known of a vendor before any of its libraries is bound.
 type Vendor struct {
 	Tracer string   // name of the tracer: "cupti"
 	Names  []string // what else people call its devices
+	word   string   // the one of Names that is better known than the tracer's name, if one is
 	Nodes  []string // device nodes, of which there is one where there are devices
 	// Injects: the driver loads the library that CUDA_INJECTION64_PATH names. Without,
 	// the agent has to be preloaded.
@@ -39,12 +43,17 @@ var vendors = []Vendor{
 	// for it, too.
 	{Tracer: "musa", OwnClock: true, Names: []string{"mthreads", "moorethreads"}, Nodes: []string{"/dev/mtgpu.0", "/usr/local/musa"}, Homes: []string{"MUSA_HOME"}, Roots: []string{"/usr/local/musa"}, Folders: []string{"lib", "lib64", "extras/MUPTI/lib", "extras/MUPTI/lib64"}},
 	{Tracer: "metax", OwnClock: true, Names: []string{"maca", "muxi"}, Nodes: []string{"/dev/mxcd", "/opt/maca"}, Homes: []string{"MACA_PATH", "METAX_PATH"}, Roots: []string{"/opt/maca"}, Folders: []string{"lib", "lib64"}},
-	{Tracer: "ppu", OwnClock: true, Names: []string{"thead", "t-head"}, Nodes: []string{"/usr/local/PPU_SDK"}, Homes: []string{"PPU_SDK", "PPU_HOME"}, Roots: []string{"/usr/local/PPU_SDK"}, Folders: []string{"lib", "lib64"}},
-	{Tracer: "roctracer", OwnClock: true, Names: []string{"dcu", "hygon", "dtk"}, Nodes: []string{"/opt/dtk"}, Homes: []string{"ROCM_PATH"}, Roots: []string{"/opt/dtk"}, Folders: []string{"roctracer/lib", "lib"}},
+	{Tracer: "ppu", OwnClock: true, Names: []string{"thead", "t-head"}, Nodes: []string{"/usr/local/PPU_SDK"}, Homes: []string{"PPU_SDK", "PPU_HOME"}, Roots: []string{"/usr/local/PPU_SDK"}, Folders: []string{"lib", "lib64", "CUDA_SDK/lib64", "CUDA_SDK/targets/x86_64-linux/lib"}},
+	{Tracer: "roctracer", word: "dcu", OwnClock: true, Names: []string{"dcu", "hygon", "dtk"}, Nodes: []string{"/opt/dtk"}, Homes: []string{"ROCM_PATH"}, Roots: []string{"/opt/dtk"}, Folders: []string{"roctracer/lib", "lib"}},
 }
 
 // Vendors returns the vendors that have a tracer.
 func Vendors() []Vendor { return slices.Clone(vendors) }
+
+// Word is what people are told to name the vendor with.
+func (v Vendor) Word() string {
+	return cmp.Or(v.word, v.Tracer)
+}
 
 // VendorOf returns the vendor of a tracer, or of devices that people call so.
 func VendorOf(name string) (Vendor, bool) {

@@ -8,6 +8,9 @@ import (
 // categoryOf are the categories of kinds as the table of capabilities has them.
 var categoryOf = map[kind]string{kKernel: "kernel", kMemcpy: "gpu_memcpy", kMemset: "gpu_memset", kRuntime: "cuda_runtime", kDriver: "cuda_driver"}
 
+// wordOf are the kinds in words: what a trace calls calls of the runtime is the vendor's.
+var wordOf = map[kind]string{kKernel: "kernels", kMemcpy: "copies", kMemset: "fills", kRuntime: "calls of the runtime", kDriver: "calls of the driver"}
+
 // deliverable takes off required what the library of the vendor whose tracer recorded a
 // trace of ours cannot deliver, or not on every event, and says why.
 func (t *trace) deliverable(required map[kind]uint64) (not []NotApplicable) {
@@ -35,7 +38,7 @@ func (t *trace) deliverable(required map[kind]uint64) (not []NotApplicable) {
 			lacks[m.Reason] |= bit(a)
 		}
 		for _, why := range reasons {
-			not = append(not, NotApplicable{rules[rArgMissing].ID, table.Vendor(vendor) + ", " + categoryOf[k] + ": " + argList(lacks[why]) + ": " + why})
+			not = append(not, NotApplicable{rules[rArgMissing].ID, table.Vendor(vendor) + ", " + wordOf[k] + ": " + argList(lacks[why]) + ": " + why})
 		}
 	}
 	return not

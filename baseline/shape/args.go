@@ -80,7 +80,8 @@ type argKey struct {
 	types   typeSet
 	first   []byte
 	varies  bool
-	forms   forms // of arrays
+	values  []string // the first ManyValues, or their beginnings
+	forms   forms    // of arrays
 	example uint32
 	limits  *limits
 	value   chrome.Value // of the event that is looked at
@@ -182,6 +183,9 @@ func (c *class) take(event uint32, args []byte, bad func(key string, v chrome.Va
 		case !a.varies && !bytes.Equal(a.first, value):
 			a.varies = true
 		}
+		if len(a.values) < ManyValues {
+			a.keep(value)
+		}
 		a.n++
 		if t == typeArray && c.tracer {
 			a.forms.add(value)
@@ -200,6 +204,20 @@ func (c *class) take(event uint32, args []byte, bad func(key string, v chrome.Va
 			}
 		}
 	}
+}
+
+// ManyValues is how many values an argument has that takes many.
+const ManyValues = 6
+
+// keep keeps a value that is new.
+func (a *argKey) keep(v chrome.Value) {
+	v = v[:min(len(v), maxFirst)]
+	for _, have := range a.values {
+		if string(v) == have {
+			return
+		}
+	}
+	a.values = append(a.values, string(v))
 }
 
 // maxNamed bounds for how many names first values are kept.

@@ -14,6 +14,7 @@ func (s *scanner) events() {
 		plausible, takesTime, mangled, scoped, real, inWindow = s.measure(Plausible), s.measure(TakesTime), s.measure(NamesDemangled),
 			&Measure{}, s.measure(NamesReal), s.measure(InWindow)
 		fraction = s.hasFractions()
+		named    = s.measure(KernelsNamed)
 		trace    = s.o.Longest
 		places   = s.newPlaces()
 	)
@@ -53,13 +54,19 @@ func (s *scanner) events() {
 			if fraction {
 				takesTime.Checked++
 				if d <= 0 {
-					takesTime.bad(s.example(i))
+					x := s.example(i)
+					x.Want, x.Got = "more than 0", micro(d)
+					takesTime.bad(x)
 				}
 			}
 			if e.Kind == timeline.Kernel {
 				s.o.KernelNS += d
 				m := s.mark(e.Name)
 				mangled.Checked++
+				named.Checked++
+				if m&markPlaceholder != 0 {
+					named.bad(s.example(i))
+				}
 				scoped.Checked++
 				if m&markMangled != 0 {
 					mangled.bad(s.example(i))

@@ -59,7 +59,7 @@ func (s *scanner) finish() {
 		for i := range c.keys {
 			a := &c.keys[i]
 			s.keep(a.example)
-			x.Args[a.key] = &ArgStat{N: a.n, First: string(a.first), Varies: a.varies, Example: a.example}
+			x.Args[a.key] = &ArgStat{N: a.n, First: string(a.first), Varies: a.varies, Many: len(a.values) >= ManyValues, Example: a.example}
 			for name, values := range c.named {
 				if i < len(values) && values[i] != "" {
 					if x.Args[a.key].ByName == nil {

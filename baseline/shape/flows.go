@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/flagos-ai/flagos-trace/calltree"
 	"github.com/flagos-ai/flagos-trace/timeline"
@@ -109,6 +110,9 @@ func (s *scanner) flow(kind string, from, to []string) {
 	s.shape.Flows[kind] = &Flow{Presence: Always, From: from, To: to}
 }
 
+// textID begins the fields of an arrow whose id stands in quotes.
+const textID = `"id": "`
+
 // looseArrows counts the ends of arrows to device work that stand on no event of
 // their id.
 func (s *scanner) looseArrows(m *Measure, both *halves) {
@@ -119,6 +123,11 @@ func (s *scanner) looseArrows(m *Measure, both *halves) {
 			continue
 		}
 		m.Checked++
+		id := strconv.FormatUint(p.ID, 10)
+		if f := t.Strings.At(t.Source.Flows.At(uint32(i)).Fields); strings.HasPrefix(f, textID) {
+			s.o.TextIDs++
+			id = strings.TrimPrefix(f[:min(len(f), 40)], `"id": `) + ", which is text,"
+		}
 		what, end := "an end", uint32(endFinish)
 		if p.Start {
 			what, end = "a start", endStart
@@ -127,7 +136,7 @@ func (s *scanner) looseArrows(m *Measure, both *halves) {
 			both.put(p.ID, end)
 		}
 		m.bad(Example{Event: -1, Offset: t.Source.Flows.At(uint32(i)).Offset, Name: t.Strings.At(p.Name),
-			Got: what + " of id " + strconv.FormatUint(p.ID, 10) + " that stands on no event with this correlation id"})
+			Got: what + " of id " + id + " that stands on no event with this correlation id"})
 	}
 }
 

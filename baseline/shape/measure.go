@@ -26,6 +26,12 @@ const (
 	ProcessesLabeled = "processes-labelled" // devices, as processes, have labels
 	RowOfPlace       = "row-of-place"       // device work stands on the row of its device and stream
 	DeviceDescribed  = "device-described"   // the devices of work are among deviceProperties
+	KernelsNamed     = "kernels-named"      // kernels have names
+	WorkOnce         = "work-once"          // device work stands in the trace once
+	OperatorsOnce    = "operators-once"     // operators stand in the trace once
+	CallNested       = "call-nested"        // API calls have the External id of the operator around them
+	BackwardThread   = "backward-thread"    // backward operators name their forward thread
+	Facts            = "facts"              // what the document says of devices, ranks and time can be
 )
 
 // Measure is how many of what a rule is about broke it.

@@ -41,6 +41,13 @@ type Observation struct {
 	// OperatorKernels counts the kernels that operators themselves start, by operator
 	// and full name.
 	OperatorKernels map[string]map[string]int64
+	// Copies counts the copies by operator, "" for none, and direction, "" where their
+	// names tell none.
+	Copies map[string]map[string]int64
+	// BadDurations counts the spans with a negative length, or none: it was taken as 0.
+	BadDurations int64
+	// TextIDs counts the ends of arrows to device work whose id is text.
+	TextIDs int64
 	// OperatorFirst is the first event of an operator, by name.
 	OperatorFirst map[string]uint32
 	// Longest is the longest Trace span; HasTrace whether there is one. Outside counts
@@ -85,9 +92,11 @@ type Class struct {
 
 // ArgStat is what one argument holds over the events of a category.
 type ArgStat struct {
-	N       int64 // events that have it
-	First   string
-	Varies  bool
+	N      int64 // events that have it
+	First  string
+	Varies bool
+	// Many: it takes at least ManyValues values, as far as their beginnings tell.
+	Many    bool
 	Example uint32 // an event that has it
 	// ByName is what it is on the first kernel of each name that has it.
 	ByName map[string]string
@@ -141,6 +150,7 @@ func observeSeen(d *chrome.Document, tree *Tree, l *look) (*Observation, error) 
 		}
 	}
 	o.Lost, o.TextTimes = chrome.Unread(d.FindingCounts), int64(d.FindingCounts[chrome.RuleTimeText])
+	o.BadDurations = int64(d.FindingCounts[chrome.RuleDuration])
 	s := &scanner{look: l, o: o, t: t, tree: tree, rules: chrome.DefaultRules()}
 	s.run()
 	return o, nil
@@ -191,12 +201,15 @@ func (s *scanner) run() {
 	s.derived()
 	built.Wait()
 	s.joins()
+	s.nesting()
 	s.operators()
+	s.copies()
 	s.flows()
 	s.sequences()
 	s.streams()
 	s.rows()
 	s.metadata()
+	s.facts()
 	s.finish()
 }
 

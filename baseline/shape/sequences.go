@@ -55,6 +55,7 @@ type backEnd struct {
 type backArrow struct {
 	id               uint64
 	start            uint32 // in Flows
+	late             int64  // ns that it begins after it ends
 	forward, back    []order
 	common           *order // the backward one of those that have a sequence number in common
 	fromRow, backPID int64
@@ -72,6 +73,10 @@ func (s *scanner) sequences() {
 	t := s.t
 	rows := forwardRows(arrows)
 	m := s.measure(ArrowSequence)
+	var thread *Measure
+	if s.hasForward() {
+		thread = s.measure(BackwardThread)
+	}
 	for i := range arrows {
 		a := &arrows[i]
 		m.Checked++
@@ -85,12 +90,31 @@ func (s *scanner) sequences() {
 			m.bad(x)
 			continue
 		}
+		if a.late > 0 {
+			x.Want, x.Got = "an arrow from the forward operator, which ran earlier", "one that begins "+micro(a.late)+" after its end"+id
+			m.bad(x)
+			continue
+		}
+		if thread != nil {
+			thread.Checked++
+			if a.common.forward == 0 {
+				y := x
+				y.Key, y.Want, y.Got = orderKeys[1], "the number of the thread of the forward operator", "none, or 0"
+				thread.bad(y)
+			}
+		}
 		if row, known := rows[threadKey{a.backPID, a.common.forward}]; known && row != a.fromRow {
 			x.Want = "an arrow from " + rowText(&t.Rows[row]) + ", which is forward thread " + itoa(int64(a.common.forward))
 			x.Got = "one from " + rowText(&t.Rows[a.fromRow]) + id
 			m.bad(x)
 		}
 	}
+}
+
+// hasForward reports whether operators have the argument that names their forward
+// thread.
+func (s *scanner) hasForward() bool {
+	return slices.ContainsFunc(s.classes, func(c *class) bool { return c.ordered[1] != 0 })
 }
 
 // backArrows lists the arrows with both ends on operators with sequence numbers.
@@ -138,7 +162,7 @@ func (s *scanner) backArrows() (arrows []backArrow) {
 				a, b = b, a
 			}
 			p, q := &t.Flows[a.flow], &t.Flows[b.flow]
-			x := backArrow{id: a.id, start: a.flow, forward: at[spotKey{p.Row, p.TS}], back: at[spotKey{q.Row, q.TS}],
+			x := backArrow{id: a.id, start: a.flow, late: p.TS - q.TS, forward: at[spotKey{p.Row, p.TS}], back: at[spotKey{q.Row, q.TS}],
 				fromRow: int64(p.Row), backPID: t.Rows[q.Row].PID}
 			if len(x.forward) > 0 && len(x.back) > 0 {
 				x.common = common(x.forward, x.back)

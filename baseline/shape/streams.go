@@ -88,14 +88,15 @@ func (s *scanner) named(word string) (is []bool) {
 
 // inTurn checks one stream.
 func (s *scanner) inTurn(list []streamWork, slack int64) {
-	if len(list) < enoughWork {
-		return
-	}
 	byStart := func(a, b streamWork) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end), cmp.Compare(a.correlation, b.correlation))
 	}
 	if !slices.IsSortedFunc(list, byStart) {
 		slices.SortFunc(list, byStart)
+	}
+	s.workOnce(list)
+	if len(list) < enoughWork {
+		return
 	}
 	var (
 		last           [others]int64 // the latest ends before, the earliest first

@@ -361,3 +361,23 @@ func TestHidden(t *testing.T) {
 		}
 	}
 }
+
+// TestCleanPath: what lies below the working directory is named from there.
+func TestCleanPath(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"-": "stdin", "./a/b.json": "a/b.json", "../b.json": "../b.json",
+		filepath.Join(here, "a", "b.json"): "a/b.json",
+		filepath.Dir(here) + "/b.json":     filepath.ToSlash(filepath.Dir(here)) + "/b.json",
+		here + "more/b.json":               filepath.ToSlash(here) + "more/b.json",
+	} {
+		if got := cleanPath(name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"io"
+	"os"
 	"path"
 	"path/filepath"
 )
@@ -71,10 +72,18 @@ func (r *Report) file(c *Check) string {
 	return name
 }
 
-// cleanPath is a file's name as pipelines write them: with slashes, without "./".
+// cleanPath is a file's name as pipelines write them: with slashes, without "./", and
+// from the working directory on where it lies below that, for a pipeline looks for it
+// in the repository.
 func cleanPath(name string) string {
 	if name == "-" {
 		return "stdin"
+	}
+	if filepath.IsAbs(name) {
+		here, err := os.Getwd()
+		if rel, bad := filepath.Rel(here, name); err == nil && bad == nil && filepath.IsLocal(rel) {
+			name = rel
+		}
 	}
 	return path.Clean(filepath.ToSlash(name))
 }

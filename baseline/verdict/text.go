@@ -54,7 +54,7 @@ func WriteText(w io.Writer, r *Result) error {
 		}
 	}
 	lines("Accepted exceptions:", r.acceptedLines())
-	lines("What the vendor's library cannot deliver (no pass):", r.cannotLines())
+	lines("What the vendor's library cannot deliver, or is not known to (no pass):", r.cannotLines())
 	lines("Better than the base:", clip(r.Better))
 	lines("Notes:", r.noteLines())
 	b.WriteString("\n")
@@ -100,7 +100,7 @@ func WriteMarkdown(w io.Writer, r *Result) error {
 		}
 	}
 	lines("Accepted exceptions", r.acceptedLines())
-	lines("What the vendor's library cannot deliver (no pass)", r.cannotLines())
+	lines("What the vendor's library cannot deliver, or is not known to (no pass)", r.cannotLines())
 	lines("Better than the base", clip(r.Better))
 	lines("Notes", r.noteLines())
 	b.WriteString("\n| outcome | assertions |\n|---|---|\n")

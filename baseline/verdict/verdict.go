@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/flagos-ai/flagos-trace/capability"
@@ -297,7 +298,7 @@ func (r *Result) decide() {
 	case differences > 0:
 		r.Verdict, r.Why = Regression, plural(differences, "difference")+" in "+plural(n[Broken], "assertion")
 	case n[NotRecorded] > 0:
-		r.Verdict, r.Why = Inconclusive, plural(n[NotRecorded], "assertion")+" could not be judged, because nothing of what it needs was recorded"
+		r.Verdict, r.Why = Inconclusive, plural(n[NotRecorded], "assertion")+" could not be judged: "+r.unjudged()
 	case n[Holds]+n[SameInBase] == 0:
 		r.Verdict, r.Why = Inconclusive, "nothing could be judged"
 	case len(r.Better) > 0:
@@ -308,6 +309,38 @@ func (r *Result) decide() {
 			r.Why += fmt.Sprintf(", %d broken as in the base", n[SameInBase])
 		}
 	}
+}
+
+// unjudged names the assertions that could not be judged with their reasons, those of
+// one reason together. The first are told, for a verdict's sentence is one line.
+func (r *Result) unjudged() string {
+	ids, reasons := map[string][]string{}, []string{}
+	for _, a := range r.Assertions {
+		if a.Outcome != NotRecorded || a.OutOfScope {
+			continue
+		}
+		if ids[a.Reason] == nil {
+			reasons = append(reasons, a.Reason)
+		}
+		ids[a.Reason] = append(ids[a.Reason], a.ID)
+	}
+	var parts []string
+	for i, reason := range reasons {
+		if i == 2 && len(reasons) > 3 {
+			parts = append(parts, fmt.Sprintf("and %d reasons more", len(reasons)-i))
+			break
+		}
+		list := ids[reason]
+		if more := len(list) - 3; more > 0 {
+			list = append(list[:3:3], fmt.Sprintf("and %d more", more))
+		}
+		part := strings.Join(list, ", ")
+		if reason != "" {
+			part += " (" + reason + ")"
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Outcomes counts the assertions by outcome.

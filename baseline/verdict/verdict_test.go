@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,10 @@ func TestJudge(t *testing.T) {
 		{"better and worse", func(r *Result) { r.Assert(holds); r.Better = []string{"x"}; r.Add(f(Error)) }, nil, Regression, 1},
 		{"not recorded", func(r *Result) { r.Assert(holds); r.Assert(notRecorded) }, nil, Inconclusive, 2},
 		{"not recorded, and worse", func(r *Result) { r.Assert(notRecorded); r.Add(f(Error)) }, nil, Regression, 1},
+		{"not recorded, but out of scope", func(r *Result) {
+			r.Assert(holds)
+			r.Assert(Assertion{ID: "c", Outcome: NotRecorded, OutOfScope: true})
+		}, nil, Pass, 0},
 		{"incomparable", func(r *Result) { r.Add(f(Error)); r.Incomparable = []string{"x"} }, nil, Incomparable, 3},
 		{"accepted", func(r *Result) { r.Assert(holds); r.Assert(Assertion{ID: "a", Outcome: Broken}); r.Add(f(Error)) },
 			[]Exception{{Assertion: "a", Subject: "arg:*", Reason: "r", Expires: "2026-12-01"}}, Pass, 0},
@@ -155,5 +160,34 @@ func TestReadExceptions(t *testing.T) {
 func TestSchemaIsJSON(t *testing.T) {
 	if !json.Valid(Schema) {
 		t.Error("it is not")
+	}
+}
+
+// TestUnjudged: the verdict gives the reasons of the assertions, not one of its own.
+func TestUnjudged(t *testing.T) {
+	not := func(reason string, ids ...string) (list []Assertion) {
+		for _, id := range ids {
+			list = append(list, Assertion{ID: id, Outcome: NotRecorded, Reason: reason})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		list []Assertion
+		want string
+	}{
+		{not("too few", "a"), "1 assertion could not be judged: a (too few)"},
+		{not("", "a"), "1 assertion could not be judged: a"},
+		{not("too few", "a", "b"), "2 assertions could not be judged: a, b (too few)"},
+		{slices.Concat(not("too few", "a"), not("no kernels", "b"), not("too few", "c")), "3 assertions could not be judged: a, c (too few); b (no kernels)"},
+		{not("so", "a", "b", "c", "d", "e"), "5 assertions could not be judged: a, b, c, and 2 more (so)"},
+		{slices.Concat(not("p", "a"), not("q", "b"), not("r", "c"), not("s", "d")), "4 assertions could not be judged: a (p); b (q); and 2 reasons more"},
+	} {
+		r := New("structure", Side{}, Side{})
+		for _, a := range c.list {
+			r.Assert(a)
+		}
+		if r.Decide(); r.Verdict != Inconclusive || r.Why != c.want {
+			t.Errorf("%s: %s, want %s", r.Verdict, r.Why, c.want)
+		}
 	}
 }

@@ -61,7 +61,7 @@ func TestAlikeVendors(t *testing.T) {
 			if tr.Events["kernel"] != n.kernels() || tr.Events["memcpy"] != n.Memcpys || tr.Events["memset"] != fills || r.Unlinked["kernel"] != c.unlinked {
 				t.Errorf("events %v, did %+v, unlinked %v", tr.Events, n, r.Unlinked)
 			}
-			if c.noFills != diagnosed(r, "records no fills") {
+			if c.noFills != diagnosed(r, "fills are not recorded") {
 				t.Errorf("diagnoses %q", r.Diagnoses)
 			}
 			byCat := s.events(t, tr.File)

@@ -238,6 +238,9 @@ func TestVendorRefused(t *testing.T) {
 		{[]string{"--vendor", "abacus"}, 2, `no tracer for this vendor: "abacus"; there are: auto, cupti, ascend`},
 		{[]string{"--vendor", "cuda", "--preload"}, 125, "none of the libraries of the devices here (cupti) needs it"},
 		{[]string{"--vendor", "ascend", "--preload"}, 125, "libmspti.so was not found; set ASCEND_HOME_PATH"},
+		{[]string{"--vendor", "enflame"}, 2, "Enflame: its library"},
+		{[]string{"--runtime-category", "kernel"}, 2, "readers take it for events of kind kernel; choose one of Runtime, cuda_runtime"},
+		{[]string{"--runtime-category", "foo"}, 2, "readers do not know it"},
 	} {
 		cmd := exec.Command(bin, append(append([]string{"record", "-o", "t.json"}, c.args...), "--", "sh", "-c", "echo started")...)
 		cmd.Dir = t.TempDir()

@@ -141,6 +141,7 @@ func onceEach(paths []string) error {
 
 func createBaseline(paths []string, member string, counts bool) (*shape.Shape, error) {
 	var all *shape.Shape
+	seen := map[string]string{} // paths by what is in the files
 	for _, path := range paths {
 		o, err := load.Observe(path, member)
 		if err != nil {
@@ -153,6 +154,10 @@ func createBaseline(paths []string, member string, counts bool) (*shape.Shape, e
 		if source.SHA256, err = fileHash(path); err != nil {
 			return nil, err
 		}
+		if other, twice := seen[source.SHA256]; twice && source.SHA256 != "" {
+			return nil, fmt.Errorf("%s and %s hold the same, so they are one run: a baseline of several runs needs a trace of each", other, path)
+		}
+		seen[source.SHA256] = path
 		source.File = filepath.Base(path)
 		if counts {
 			o.WithCounts()

@@ -15,7 +15,6 @@ import (
 	"github.com/flagos-ai/flagos-trace/baseline"
 	"github.com/flagos-ai/flagos-trace/baseline/load"
 	"github.com/flagos-ai/flagos-trace/baseline/verdict"
-	"github.com/flagos-ai/flagos-trace/capability"
 	"github.com/flagos-ai/flagos-trace/internal/strictyaml"
 )
 
@@ -25,10 +24,11 @@ device time by operator, names, figures that cannot be true, rows, metadata. Wha
 matters is told first: what was expected, what was got, where, and what to do.
 
 BASE is a trace, or a file of flagos-trace baseline create, or Torch-FL's baseline
-file. With one argument the base is the embedded baseline of torch-cuda, or the one
-that --baseline names. Categories of one meaning are one, whatever the vendor calls
-them (cuda_runtime, privateuse1_runtime, musa_runtime, ...). The new trace is judged
-relative to the base: what is broken in both alike is no difference.
+file. NEW is a trace, and a baseline only where BASE is one. With one argument the base
+is the embedded baseline of torch-cuda, or the one that --baseline names. Categories
+of one meaning are one, whatever the vendor calls them (cuda_runtime,
+privateuse1_runtime, musa_runtime, ...). The new trace is judged relative to the base:
+what is broken in both alike is no difference.
 
 What the library of a vendor cannot deliver is told as that, with the reason, and is
 no pass. Nothing recorded is no pass either. A trace that is incomplete by its own
@@ -198,8 +198,8 @@ func (o *diffFlags) options() (baseline.Options, error) {
 			return opts, fmt.Errorf("%s: %w", o.capabilities, err)
 		}
 	}
-	if err := checkVendor(o.vendor, cmp.Or(opts.Capabilities, capability.Default())); err != nil {
-		return opts, err
+	if err := load.CheckVendor(&opts); err != nil {
+		return opts, fmt.Errorf("--%w", err)
 	}
 	if o.exceptions != "" {
 		text, err := strictyaml.Text(o.exceptions)

@@ -3,14 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
-
-	"github.com/flagos-ai/flagos-trace/capability"
-	"github.com/flagos-ai/flagos-trace/chrome"
 )
 
 // structureFlags are the flags of diff that only the comparison of structure knows.
@@ -57,25 +52,6 @@ func onceStdin(names ...string) error {
 		return errors.New("- is given more than once: standard input can be read once; write the other trace to a file and name that")
 	}
 	return nil
-}
-
-// checkVendor refuses a name that nobody knows, with which what a library cannot
-// deliver would be told as missing.
-func checkVendor(name string, t *capability.Table) error {
-	known := map[string]bool{}
-	for vendor := range t.Vendors {
-		known[vendor] = true
-	}
-	for alias := range t.Aliases {
-		known[alias] = true
-	}
-	for _, vendor := range chrome.DefaultRules().Vendors() {
-		known[vendor] = true
-	}
-	if name == "" || known[name] {
-		return nil
-	}
-	return fmt.Errorf("--vendor is %q, which nobody knows; there are %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 }
 
 // flagError says what is wrong with a flag's value in words of people.

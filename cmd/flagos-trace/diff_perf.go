@@ -26,8 +26,9 @@ the tests corrected for their number; changes below --min-effect do not matter. 
 run a side tells nothing about changes below --noise-floor: they are inconclusive. So
 is one against several, whose mean is taken. Less time for less work (operators, calls
 or launches that the new side lacks, from --min-share of the device time on) is
-inconclusive, too, and the reason names them. Both sides are traces; baselines have no
-times, and flags about structure do not go with --perf.`
+inconclusive, too, and the reason names them; so is as much time where most work of
+both sides has no counterpart. Both sides are traces; baselines have no times, and
+flags about structure do not go with --perf.`
 
 const diffPerfExample = `  flagos-trace diff --perf h100.json.gz mi300.json.gz --by operator,class --wide
   flagos-trace diff --perf base-*.json.gz --new new-*.json.gz --markdown`

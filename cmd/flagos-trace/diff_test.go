@@ -190,6 +190,16 @@ func TestBaseline(t *testing.T) {
 	must(0, "diff", two, pair+"comp.kineto.json.gz")
 	must(1, "diff", one, pair+"comp.kineto.json.gz")
 	must(0, "diff", one, one)
+	if s := must(3, "diff", pair+"basic.kineto.json.gz", one); !strings.Contains(s, "is a baseline, and the base, "+pair+"basic.kineto.json.gz, is a trace: a trace is held against a baseline; swap them") {
+		t.Error(s)
+	}
+	twin := filepath.Join(dir, "twin.json.gz")
+	if text, err := os.ReadFile(pair + "basic.kineto.json.gz"); err != nil || os.WriteFile(twin, text, 0o600) != nil {
+		t.Fatal(err)
+	}
+	if s := must(exitUsage, "baseline", "create", pair+"basic.kineto.json.gz", twin, "-o", two); !strings.Contains(s, "hold the same, so they are one run") {
+		t.Error(s)
+	}
 	must(exitUsage, "baseline", "show", pair+"basic.kineto.json.gz")
 	must(exitUsage, "baseline", "show", filepath.Join(dir, "note.json"))
 	must(exitUsage, "baseline", "create", filepath.Join(dir, "none.json"), "-o", one)

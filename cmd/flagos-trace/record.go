@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -88,7 +89,8 @@ On Ascend the driver loads no library by itself: libflagos_trace_preload.so, whi
 beside flagos-trace, is put into LD_PRELOAD of the command and waits for the first use
 of a device. Copies and fills are recorded only with --preload: then CANN's libmspti.so
 is preloaded as well, and taken out of LD_PRELOAD again in processes that use a device, for
-what they start. Their times are those of the calls. Kernels have no grid and no registers
+what they start; it is looked for below ASCEND_HOME_PATH and ASCEND_TOOLKIT_HOME, where
+the loader looks, and in CANN's usual folders, and FLAGOS_TRACER_LIBRARY names it. Their times are those of the calls. Kernels have no grid and no registers
 there, since the library does not tell them. Only one profiler may use it: not beside msprof
 or torch_npu.profiler.
 
@@ -108,7 +110,8 @@ Environment:
   FLAGOS_TRACE_FLUSH_MS         how often finished records are fetched (default 50)
   FLAGOS_TRACE_PER_THREAD=1     give each launching thread buffers of its own
   FLAGOS_TRACE_EXIT_TIMEOUT_MS  how long the agent may hold up the end of a process
-  FLAGOS_ACCELERATOR            whose devices the command uses, without --vendor
+  FLAGOS_ACCELERATOR            whose devices the command uses, without --vendor; of a vendor whose
+                                devices nothing here records that is said, and the command runs
   FLAGOS_TRACER_LIBRARY         the vendor's library that the agent uses
   FLAGOS_CUPTI_LIBRARY          the same, for CUPTI only`
 
@@ -137,6 +140,9 @@ func newRecord() *cobra.Command {
 				return fmt.Errorf("--summary and -o are both %s", o.Output)
 			}
 			if err := record.CheckVendor(o.Vendor); err != nil {
+				return err
+			}
+			if err := record.CheckRuntimeCategory(o.RuntimeCategory); err != nil {
 				return err
 			}
 			if o.JSON && quiet {
@@ -184,7 +190,7 @@ func newRecord() *cobra.Command {
 	f.StringVar(&o.Vendor, "vendor", "auto", "whose `devices` the command uses: auto (those of the machine), "+vendorNames())
 	f.BoolVar(&o.Preload, "preload", false, "preload the vendor's profiling library into the command (Ascend: to record copies and fills)")
 	f.BoolVar(&o.Chain, "chain", false, "if CUDA_INJECTION64_PATH is set, load that library as well instead of refusing")
-	f.StringVar(&o.RuntimeCategory, "runtime-category", "", "`category` of the runtime's calls in the trace (default: cuda_runtime on NVIDIA's devices, privateuse1_runtime on all others)")
+	f.StringVar(&o.RuntimeCategory, "runtime-category", "", "`category` of the runtime's calls in the trace (default: cuda_runtime on NVIDIA's devices, privateuse1_runtime on all others); one that readers know: "+strings.Join(record.RuntimeCategories(), ", "))
 	f.StringVar(&compat, "compat", "", "`kineto`: torch.profiler's own set of fields, numbers and rows, its known errors included")
 	f.StringVar(&o.SpoolDir, "spool-dir", "", "`folder` for the data of the running recording (default: that of the output)")
 	f.BoolVar(&o.KeepSpool, "keep-spool", false, "keep that data after the trace is written")
@@ -212,11 +218,12 @@ func newRecord() *cobra.Command {
 	return cmd
 }
 
-// vendorNames lists the vendors with a tracer.
+// vendorNames lists the vendors with a tracer, and what else they are called.
 func vendorNames() string {
 	var names []string
 	for _, v := range tracer.Vendors() {
-		names = append(names, v.Tracer)
+		also := slices.DeleteFunc(append(slices.Clone(v.Names), v.Tracer), func(name string) bool { return name == v.Word() })
+		names = append(names, fmt.Sprintf("%s (%s)", v.Word(), strings.Join(also, ", ")))
 	}
 	return strings.Join(names, ", ")
 }

@@ -67,7 +67,7 @@ var arrows = map[string][]string{
 	"spool":                 {"internal/guest", "tracer"},
 	"bench":                 {"baseline", "baseline/load", "baseline/verdict", "chrome", "export", "internal/testrig", "internal/unpack", "report", "summary", "validate"},
 	"occupancy":             {},
-	"occupancy/kernels":     {"chrome", "event", "occupancy", "timeline"},
+	"occupancy/kernels":     {"chrome", "event", "internal/plain", "occupancy", "timeline"},
 	"chrome":                {"event", "internal/outfile", "internal/strictyaml", "internal/unpack", "occupancy", "timeline"},
 	"correlate":             {"chrome", "event", "timeline"},
 	"ctl":                   {"spool"},

@@ -6,6 +6,9 @@
 // what a descriptor of this process is named for (/dev/stdout, /dev/fd/3), whatever
 // it leads to: a shell's "> log" may have other text before and behind the result.
 //
+// Errors, those of writing too, are about the name that was asked for: a temporary one
+// tells nobody anything.
+//
 // Two writers of one name replace each other's results, the later one the
 // earlier; KeepSince is for those that must not.
 //

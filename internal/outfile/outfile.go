@@ -17,6 +17,7 @@ var ErrFolder = errors.New("it is a folder: name a file in it")
 // File is a result being written.
 type File struct {
 	*os.File
+	name   string // of the temporary file; that of File is the one that was asked for
 	target string // where a temporary file goes; "" for what is written directly
 	since  time.Time
 }
@@ -71,7 +72,7 @@ func Create(path string) (*File, error) {
 	}
 	for i := 0; ; i++ {
 		name := fmt.Sprintf("%s.%d-%d.tmp", target, os.Getpid(), i)
-		f, err := temporary(name, target, perm)
+		f, err := temporary(name, path, target, perm)
 		if err == nil && st != nil {
 			f.Chmod(perm) // what replaces a file is as private as that, whatever the umask
 		}
@@ -110,7 +111,7 @@ func (f *File) Commit() error {
 			err = f.rename()
 		}
 		if err != nil {
-			os.Remove(f.Name())
+			os.Remove(f.name)
 		}
 		return err
 	})
@@ -125,7 +126,12 @@ func (f *File) rename() error {
 			return fmt.Errorf("%s: %w", f.target, ErrTaken)
 		}
 	}
-	return os.Rename(f.Name(), f.target)
+	err := os.Rename(f.name, f.target)
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return &os.PathError{Op: "replace", Path: f.target, Err: link.Err}
+	}
+	return err
 }
 
 // lockTries bounds how long a lock is waited for: it is held for one rename.
@@ -153,5 +159,5 @@ func (f *File) Abort() {
 		f.Close()
 		return
 	}
-	f.settle(func(error) error { return os.Remove(f.Name()) })
+	f.settle(func(error) error { return os.Remove(f.name) })
 }

@@ -3,9 +3,11 @@ package outfile
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,5 +198,37 @@ func TestPrivate(t *testing.T) {
 	}
 	if _, err := Create(""); err == nil {
 		t.Error("an empty name is created")
+	}
+}
+
+// TestErrors name the file that was asked for, never the temporary one.
+func TestErrors(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "none", "f.json")
+	_, err := Create(path)
+	if want := path + ": there is no folder " + filepath.Join(dir, "none") + ": "; err == nil || !strings.HasPrefix(err.Error(), want) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no folder: %v", err)
+	}
+	long := filepath.Join(dir, strings.Repeat("x", 250)) // with what makes it temporary it is too long
+	if _, err = Create(long); err == nil || strings.Contains(err.Error(), ".tmp") || !errors.Is(err, unix.ENAMETOOLONG) {
+		t.Errorf("a long name: %v", err)
+	}
+	path = filepath.Join(dir, "f.json")
+	f, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Abort()
+	if err := os.MkdirAll(filepath.Join(path, "full"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Commit(); err == nil || !strings.Contains(err.Error(), path+": ") || strings.Contains(err.Error(), ".tmp") {
+		t.Errorf("a folder came in between: %v", err)
+	}
+	if _, err := f.Write([]byte("x")); err == nil || strings.Contains(err.Error(), ".tmp") {
+		t.Errorf("writing to what is closed: %v", err)
+	}
+	if n := files(t, dir); n != 1 {
+		t.Errorf("%d files are left", n)
 	}
 }

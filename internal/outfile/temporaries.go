@@ -2,9 +2,13 @@ package outfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // ErrStopped is returned after RemoveTemporaries.
@@ -27,24 +31,25 @@ func RemoveTemporaries() {
 	defer t.Unlock()
 	t.stopped = true
 	for f := range t.open {
-		os.Remove(f.Name())
+		os.Remove(f.name)
 	}
 	clear(t.open)
 }
 
-// temporary creates the file that is to become target.
-func temporary(name, target string, perm fs.FileMode) (*File, error) {
+// temporary creates the file that is to become target. What goes wrong with it is told
+// of the name that was asked for.
+func temporary(name, path, target string, perm fs.FileMode) (*File, error) {
 	t := &temporaries
 	t.Lock()
 	defer t.Unlock()
 	if t.stopped {
 		return nil, ErrStopped
 	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	f, err := openAs(name, path, perm)
 	if err != nil {
 		return nil, err
 	}
-	file := &File{File: f, target: target}
+	file := &File{File: f, name: name, target: target}
 	t.open[file] = struct{}{}
 	return file, nil
 }
@@ -62,4 +67,20 @@ func (f *File) settle(end func(error) error) error {
 	}
 	delete(t.open, f)
 	return end(err)
+}
+
+// openAs creates a file that calls itself path.
+func openAs(name, path string, perm fs.FileMode) (*os.File, error) {
+	for {
+		fd, err := unix.Open(name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, uint32(perm.Perm()))
+		switch {
+		case err == nil:
+			return os.NewFile(uintptr(fd), path), nil
+		case err == unix.EINTR:
+			continue
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("%s: there is no folder %s: %w", path, filepath.Dir(name), err)
+		}
+		return nil, &os.PathError{Op: "create", Path: path, Err: err}
+	}
 }

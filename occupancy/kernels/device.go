@@ -128,7 +128,7 @@ func (d *Device) settle(vendor string) {
 	d.foreign = false
 	p.FillReserved()
 	if err := p.Check(occupancy.Options{}); err != nil {
-		d.Fault = plain(err)
+		d.Fault = bare(err)
 	} else if p.NumSMs < 1 || p.NumSMs > math.MaxInt32 {
 		d.Fault = "device property unknown: NumSMs"
 	}
@@ -151,8 +151,8 @@ func vendorOf(name string) string {
 	return ""
 }
 
-// plain is an error of package occupancy without the package's name.
-func plain(err error) string { return strings.TrimPrefix(err.Error(), "occupancy: ") }
+// bare is an error of package occupancy without the package's name.
+func bare(err error) string { return strings.TrimPrefix(err.Error(), "occupancy: ") }
 
 // givenDevice makes a Device of the one that stands in, nil without one.
 func givenDevice(o *Options) *Device {

@@ -2,9 +2,10 @@ package kernels
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/flagos-ai/flagos-trace/internal/plain"
 )
 
 // Schema names the form of WriteJSON's document. It changes where a key changes
@@ -93,10 +94,7 @@ func (r *Report) WriteJSON(w io.Writer, v View) error {
 	for i := range shown {
 		doc.Kernels = append(doc.Kernels, r.row(&shown[i]))
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	return e.Encode(doc)
+	return plain.JSON(w, doc, " ")
 }
 
 // WriteCSV writes a line for each configuration under a line of column names. An

@@ -63,7 +63,7 @@ func kineto(dev *occupancy.Device, k *occupancy.Kernel) *KinetoFigures {
 func correct(dev *occupancy.Device, k *occupancy.Kernel, time int64) (*Figures, string) {
 	r, err := occupancy.Calculate(dev, k, occupancy.Options{})
 	if err != nil {
-		return nil, plain(err)
+		return nil, bare(err)
 	}
 	if r.ActiveBlocksPerSM == 0 {
 		return nil, fmt.Sprintf("by the device's properties it could not have been launched (%s), yet it ran: a property must be wrong", r.Limiting)

@@ -3,6 +3,8 @@ package kernels
 import (
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Normalize makes names of the same kernel from different builds equal, so that a
@@ -13,7 +15,7 @@ import (
 // program. Names that differ in types, tile sizes or template arguments stay
 // different. It is idempotent.
 func Normalize(name string) string {
-	name = printable(spaces.ReplaceAllString(toValid(name), " "))
+	name = visible(spaces.ReplaceAllString(toValid(name), " "))
 	name = strings.TrimSpace(name)
 	// Demanglers differ in the blank between two closing brackets.
 	for strings.Contains(name, "> >") {
@@ -38,6 +40,17 @@ func Normalize(name string) string {
 		return s
 	})
 	return strings.TrimSpace(name)
+}
+
+// visible puts ? for what is not seen. It is no matter of printing: files of ratchets
+// have names with it.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, s)
 }
 
 var (

@@ -211,6 +211,20 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestHiddenCharacters: what is not seen is an escape in what is printed.
+func TestHiddenCharacters(t *testing.T) {
+	r := read(t, trace(fmt.Sprintf(h200, 0), kernel("a\u202eb\u0085c", "1", launched("132, 1, 1", "128, 1, 1", 32, 0))), Options{})
+	var text, document bytes.Buffer
+	if err := errors.Join(r.WriteText(&text, View{}), r.WriteJSON(&document, View{})); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{text.String(), document.String()} {
+		if !strings.Contains(s, `a\u202eb\u0085c`) && !strings.Contains(s, `a\u202eb\x85c`) {
+			t.Error(s)
+		}
+	}
+}
+
 // TestGrouping: configurations are told apart by everything that matters, and add
 // up; a selection leaves totals alone.
 func TestGrouping(t *testing.T) {

@@ -10,8 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/flagos-ai/flagos-trace/internal/plain"
 )
 
 // WriteText writes the report as a table for people. Errors are w's.
@@ -233,11 +234,4 @@ func label(name string, full bool) string {
 }
 
 // printable makes text from a trace harmless in a terminal and a table.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
-}
+func printable(s string) string { return plain.Text(s, false) }

@@ -28,7 +28,7 @@ func (o *outcome) whole(t *testing.T) {
 		t.Fatal("the process hangs")
 	}
 	// What the library never records is said each time.
-	o.Notes = slices.DeleteFunc(o.Notes, func(s string) bool { return strings.Contains(s, "records no fills") })
+	o.Notes = slices.DeleteFunc(o.Notes, func(s string) bool { return strings.Contains(s, "fills are not recorded") })
 	if len(o.Errors) > 0 || len(o.errs) > 0 || len(o.Notes) > 0 || len(o.report.Diagnoses) > 0 {
 		t.Errorf("errors %q %v, notes %q, diagnoses %q", o.Errors, o.errs, o.Notes, o.report.Diagnoses)
 	}

@@ -18,7 +18,7 @@ var Dialect = bind.Dialect{
 	EndUnknown:    true,
 	OneKernelKind: true,
 	CUDADriver:    true,
-	Gap:           "the PPU's library records no fills: those of the program are not in the trace",
+	Gap:           "fills are not recorded: whether the PPU's library can is not known, and it is not asked to",
 }
 
 // Name is the name of this tracer.
