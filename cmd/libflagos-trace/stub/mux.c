@@ -268,15 +268,15 @@ static int64_t monotonic(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Has the library hand over what it has finished, until nothing is left or for a
-   while. *late is the number of blocks that did not come. */
+/* Has the library hand over what it has finished, until nothing is left, on its way to
+   the profiler by another thread neither, or for a while. *late is the number of blocks that did not come. */
 static int settle(uint32_t *late)
 {
     int64_t limit = monotonic() + (int64_t)FT_SETTLE_MS * 1000000;
     for (;;) {
         int r = REAL(flush_fn, FLUSH)(0);
         *late = pool->pending();
-        if (r != SUCCESS || *late == 0 || monotonic() >= limit)
+        if (r != SUCCESS || (*late == 0 && !ft_data_under_way()) || monotonic() >= limit)
             return r;
         nanosleep(&(struct timespec){0, 2000000}, NULL);
     }

@@ -244,10 +244,14 @@ void ft_data_request(uint8_t **buffer, size_t *size, size_t *max_records)
         fn(buffer, size, max_records);
 }
 
-void ft_data_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+/* Buffers that a thread is handing on: the library has no more to do with them, and
+   their profiler does not have them yet. */
+static _Atomic uint32_t under_way;
+
+int ft_data_under_way(void) { return atomic_load(&under_way) != 0; }
+
+static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
-    if (ft_mux_here() != 1)
-        return;
     if (pool->owns(buffer)) {
         if (atomic_load(&on) && valid > 0) {
             pthread_mutex_lock(&lock);
@@ -268,4 +272,17 @@ void ft_data_complete(void *context, uint32_t stream, uint8_t *buffer, size_t si
     fn(context, stream, buffer, size, valid);
 }
 
-void ft_data_in_child(void) { lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; }
+void ft_data_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+    if (ft_mux_here() != 1)
+        return;
+    atomic_fetch_add(&under_way, 1);
+    complete(context, stream, buffer, size, valid);
+    atomic_fetch_sub(&under_way, 1);
+}
+
+void ft_data_in_child(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    atomic_store(&under_way, 0);
+}

@@ -33,6 +33,8 @@ uint64_t ft_data_end(void);
 void ft_data_request(uint8_t **buffer, size_t *size, size_t *max_records);
 void ft_data_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
 
+/* Whether a thread has a buffer of the library in hand. */
+int ft_data_under_way(void);
 void ft_data_in_child(void);
 
 #endif
