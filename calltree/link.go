@@ -1,6 +1,7 @@
 package calltree
 
 import (
+	"github.com/flagos-ai/flagos-trace/internal/hugepage"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
@@ -38,7 +39,7 @@ func (x *Tree) link() {
 	l.arrows = x.newArrows()
 	n := len(x.work)
 	if n > 0 {
-		x.workOf = make([]Work, x.work[n-1]+1)
+		x.workOf = hugepage.Make[Work](int(x.work[n-1]) + 1)
 	}
 	for i := range x.workOf {
 		x.workOf[i] = NoWork
@@ -59,7 +60,7 @@ func (l *linker) indexNodes() {
 	const numIndexes = 3
 	all := [numIndexes]*byID{&l.calls, &l.operators, &l.annotations}
 	n := len(l.event)
-	in := make([]uint8, n) // by node: which index it belongs into, numIndexes for none
+	in := hugepage.Make[uint8](n) // by node: which index it belongs into, numIndexes for none
 	id := func(i uint8, n Node) uint64 {
 		if i == 0 {
 			return l.At(n).Correlation

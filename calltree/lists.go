@@ -3,14 +3,15 @@ package calltree
 import (
 	"slices"
 
+	"github.com/flagos-ai/flagos-trace/internal/hugepage"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
 // classify says what each event is, lists the device work, and marks what is no node.
 func (x *Tree) classify() []Class {
 	n := x.t.Events.Len()
-	class := make([]Class, n)
-	x.nodeOf = make([]Node, n)
+	class := hugepage.Make[Class](n)
+	x.nodeOf = hugepage.Make[Node](n)
 	works := make([][]uint32, pieces(n))
 	eachPiece(n, func(k, from, to int) {
 		c := newClassifier(x.t)
@@ -55,7 +56,7 @@ func (x *Tree) rowLists(class []Class) [][]uint32 {
 		}
 	}
 	begins[rows] = total
-	x.event = make([]uint32, total)
+	x.event = hugepage.Make[uint32](total)
 	eachPiece(n, func(k, from, to int) {
 		for i := from; i < to; i++ {
 			if class[i] != none {

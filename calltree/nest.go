@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/flagos-ai/flagos-trace/internal/hugepage"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
@@ -23,10 +24,10 @@ func (x *Tree) nest() {
 		}
 	}
 	x.first = append(x.first, Node(total))
-	x.parent, x.end, x.inOp = make([]Node, total), make([]Node, total), make([]Node, total)
-	x.class, x.scope, x.covered = make([]Class, total), make([]int32, total), make([]int64, total)
+	x.parent, x.end, x.inOp = hugepage.Make[Node](total), hugepage.Make[Node](total), hugepage.Make[Node](total)
+	x.class, x.scope, x.covered = hugepage.Make[Class](total), hugepage.Make[int32](total), hugepage.Make[int64](total)
 	if joined {
-		x.event = make([]uint32, total)
+		x.event = hugepage.Make[uint32](total)
 	}
 	inParallel(len(threads), func(i int) int { return -len(threads[i].list) }, func(i int) {
 		t := threads[i]

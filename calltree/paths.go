@@ -3,6 +3,8 @@ package calltree
 import (
 	"slices"
 	"strings"
+
+	"github.com/flagos-ai/flagos-trace/internal/hugepage"
 )
 
 // maxDepth bounds the labels of a path: a path of n labels is n long wherever it is
@@ -27,6 +29,10 @@ type Paths struct {
 	paths  []pathEntry
 	depth  []int32 // by path
 	ids    map[pathEntry]Path
+	recent [1 << 10]struct { // some of ids
+		pathEntry
+		id Path // Top: none
+	}
 }
 
 type pathEntry struct {
@@ -49,34 +55,34 @@ func NewPaths(label func(Class, string) string) *Paths {
 // the path of what is around it. Nodes below 512 labels share the path of one more,
 // "(deeper)".
 func (p *Paths) Add(x *Tree) []Path {
-	of := make([]Path, x.Len())
-	type key struct {
-		name  uint32
-		class Class
-	}
-	known := map[key]int32{} // label + 1, 0 for none
+	of := hugepage.Make[Path](x.Len())
+	var known [NumClasses][]int32 // by name: label + 2, 1 for none, 0 where it was not asked for yet
 	for n := range Node(x.Len()) {
 		above := Top
 		if up := x.parent[n]; up != None {
 			above = of[up]
 		}
-		k := key{x.At(n).Name, x.class[n]}
-		l, ok := known[k]
-		if !ok {
-			if text := p.label(k.class, x.t.Strings.At(k.name)); text != "" {
-				l = p.labelID(text) + 1
+		name, class := x.At(n).Name, x.class[n]
+		if known[class] == nil {
+			known[class] = make([]int32, x.t.Strings.Len())
+		}
+		l := known[class][name]
+		if l == 0 {
+			l = 1
+			if text := p.label(class, x.t.Strings.At(name)); text != "" {
+				l = p.labelID(text) + 2
 			}
-			known[k] = l
+			known[class][name] = l
 		}
 		switch {
-		case l == 0 || p.depth[above] > maxDepth:
+		case l == 1 || p.depth[above] > maxDepth:
 			of[n] = above
 			continue
 		case p.depth[above] == maxDepth:
 			of[n] = p.child(pathEntry{above, p.labelID(deeper), Other})
 			continue
 		}
-		of[n] = p.child(pathEntry{above, l - 1, k.class})
+		of[n] = p.child(pathEntry{above, l - 2, class})
 	}
 	return of
 }
@@ -92,6 +98,11 @@ func (p *Paths) labelID(text string) int32 {
 }
 
 func (p *Paths) child(e pathEntry) Path {
+	// Loops make the same few paths again and again.
+	at := &p.recent[(uint32(e.parent)*0x9e3779b9^uint32(e.label)*0x85ebca6b^uint32(e.class))>>22]
+	if at.id != Top && at.pathEntry == e {
+		return at.id
+	}
 	id, ok := p.ids[e]
 	if !ok {
 		id = Path(len(p.paths))
@@ -99,6 +110,7 @@ func (p *Paths) child(e pathEntry) Path {
 		p.depth = append(p.depth, p.depth[e.parent]+1)
 		p.ids[e] = id
 	}
+	at.pathEntry, at.id = e, id
 	return id
 }
 

@@ -36,6 +36,9 @@ type ReadOptions struct {
 	// DropArgs leaves raw arguments out of the timeline, which is then some 40 %
 	// smaller and cannot be written as it stood.
 	DropArgs bool
+	// DropOffsets leaves out where events stand in the text. With DropArgs, most events
+	// then have nothing beyond their columns, and the timeline no table of it.
+	DropOffsets bool
 	// Keep, if it is set, is asked for the raw arguments that DropArgs leaves in all the
 	// same. They are valid until it returns.
 	Keep func(args []byte) bool

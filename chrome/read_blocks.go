@@ -4,6 +4,8 @@ import (
 	"io"
 	"slices"
 	"sync"
+
+	"github.com/flagos-ai/flagos-trace/internal/hugepage"
 )
 
 // blockBytes is the text that a block aims at: enough for the work on it to
@@ -89,9 +91,11 @@ func (p *pipeline) split(carry []byte, r io.Reader, base int64) {
 		if cap(b.text) > 4*blockBytes {
 			b.text = nil // of one large event
 		}
-		b.text = append(b.text[:0], carry...)
 		want := max(blockBytes, 2*len(carry))
-		b.text = slices.Grow(b.text, want-len(b.text))
+		if cap(b.text) < want {
+			b.text = hugepage.Make[byte](want)
+		}
+		b.text = append(b.text[:0], carry...)
 		b.base, b.started, b.last, b.err = base, state, false, nil
 		for idle := 0; len(b.text) < want; {
 			n, err := r.Read(b.text[len(b.text):want])

@@ -26,21 +26,22 @@ type builder struct {
 	scratch []byte
 	rowInfo []rowInfo // parallel to t.Rows
 
-	groups    map[groupKey]int
-	members   map[string]int // by key: index in t.Metadata
-	marks     uint64         // of arguments
-	ends      []edge
-	events    int64 // index of the last event, -1
-	unmatched bool  // device arrows that belong to no event yet
-	copies    map[uint32]copyName
-	launches  map[uint32]bool // API names: whether they start work
-	none      details         // of an event without any
-	visit     func(t *timeline.Trace, event uint32, args []byte)
-	dropArgs  bool
-	keep      func(args []byte) bool // which of them are not dropped; never nil
-	late      []uint32               // events whose arguments count when all are read
-	lateArgs  *timeline.Args         // theirs, and those of ends: t.Args if none are dropped
-	open      uint32                 // in lateArgs: "finished": false
+	groups      map[groupKey]int
+	members     map[string]int // by key: index in t.Metadata
+	marks       uint64         // of arguments
+	ends        []edge
+	events      int64 // index of the last event, -1
+	unmatched   bool  // device arrows that belong to no event yet
+	copies      map[uint32]copyName
+	launches    map[uint32]bool // API names: whether they start work
+	none        details         // of an event without any
+	visit       func(t *timeline.Trace, event uint32, args []byte)
+	dropArgs    bool
+	dropOffsets bool
+	keep        func(args []byte) bool // which of them are not dropped; never nil
+	late        []uint32               // events whose arguments count when all are read
+	lateArgs    *timeline.Args         // theirs, and those of ends: t.Args if none are dropped
+	open        uint32                 // in lateArgs: "finished": false
 }
 
 type classKey struct {
@@ -74,7 +75,7 @@ func newBuilder(o ReadOptions) *builder {
 	}
 	b.src = b.t.Source
 	b.src.Whole = true
-	b.find.limit, b.visit, b.dropArgs, b.keep = o.MaxFindings, o.Visit, o.DropArgs, o.Keep
+	b.find.limit, b.visit, b.dropArgs, b.dropOffsets, b.keep = o.MaxFindings, o.Visit, o.DropArgs, o.DropOffsets, o.Keep
 	b.lateArgs = &b.t.Args
 	if b.dropArgs {
 		b.lateArgs = new(timeline.Args)
@@ -149,7 +150,14 @@ func members(v Value) []byte {
 	if len(v) < 2 || v[0] != '{' {
 		return nil
 	}
-	return bytes.Trim(v[1:len(v)-1], " \n\r\t")
+	v = v[1 : len(v)-1]
+	for len(v) > 0 && v[0] <= ' ' {
+		v = v[1:]
+	}
+	for len(v) > 0 && v[len(v)-1] <= ' ' {
+		v = v[:len(v)-1]
+	}
+	return v
 }
 
 // event adds a span, an instant, or an event of another phase.
@@ -169,7 +177,9 @@ func (b *builder) event(k *block, it *item, category uint32, offset int64) {
 	case !b.dropArgs || b.keep(args):
 		s.Args = t.Args.Add(args)
 	}
-	s.SetOffset(offset)
+	if !b.dropOffsets {
+		s.SetOffset(offset)
+	}
 	if it.fields.off != 0 {
 		s.Fields = b.names.id(&t.Strings, it.fields.in(k.text))
 	}

@@ -126,7 +126,7 @@ func (b *builder) close(begin, e *edge) {
 
 // addArgs adds arguments to those of event i.
 func (b *builder) addArgs(i, args uint32) {
-	s := b.src.Events.At(i)
+	s := b.src.Events.Own(i)
 	s.Args = b.joinArgs(s.Args, args)
 	if k := b.t.Events.At(i).Kind; k == timeline.Host || k == timeline.Other {
 		b.t.Events.At(i).Detail = s.Args

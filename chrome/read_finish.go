@@ -94,7 +94,11 @@ func (b *builder) byProcess() {
 		if k, ok := b.rules.task(t.Strings.At(e.Name)); ok && e.Kind.OnDevice() {
 			e.Kind = k
 		}
-		b.detail(e, s, &d)
+		own := *s
+		b.detail(e, &own, &d)
+		if own != *s {
+			*b.src.Events.Own(i) = own
+		}
 		b.rowInfo[e.Row].see(e, t)
 	}
 }
@@ -104,7 +108,7 @@ func (b *builder) byProcess() {
 func (b *builder) visitLate() {
 	t := b.t
 	for _, i := range b.late {
-		e, s := t.Events.At(i), b.src.Events.At(i)
+		e, s := t.Events.At(i), b.src.Events.Own(i)
 		args := b.lateArgs.At(s.Args)
 		if b.visit != nil {
 			b.visit(t, i, args)

@@ -2,8 +2,8 @@ package chrome
 
 import (
 	"hash/fnv"
-	"slices"
 
+	"github.com/flagos-ai/flagos-trace/internal/hugepage"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
@@ -50,10 +50,7 @@ func (b *builder) flow(k *block, it *item, category uint32, offset int64) {
 		}
 		b.unmatched = true
 	}
-	if len(t.Flows) == cap(t.Flows) {
-		t.Flows = slices.Grow(t.Flows, max(64, len(t.Flows))) // append grows by less, and copies more
-	}
-	t.Flows = append(t.Flows, p)
+	t.Flows = hugepage.Append(t.Flows, p)
 	b.src.Flows.Add(f)
 }
 

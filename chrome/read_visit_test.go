@@ -64,6 +64,37 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// TestDropOffsets: without offsets nothing else is different, and an event that has
+// nothing beyond its columns takes no room for it.
+func TestDropOffsets(t *testing.T) {
+	for _, drop := range []bool{false, true} {
+		want := readVisited(t, ReadOptions{DropArgs: drop})
+		got := readVisited(t, ReadOptions{DropArgs: drop, DropOffsets: true})
+		if got.Events.Len() != want.Events.Len() || got.Source.Events.Len() != want.Events.Len() {
+			t.Fatalf("%d events, %d of the source, want %d", got.Events.Len(), got.Source.Events.Len(), want.Events.Len())
+		}
+		bare := 0
+		for i := range uint32(want.Events.Len()) {
+			if *got.Events.At(i) != *want.Events.At(i) {
+				t.Errorf("event %d is %+v, want %+v", i, *got.Events.At(i), *want.Events.At(i))
+			}
+			g, w := *got.Source.Events.At(i), *want.Source.Events.At(i)
+			if w.Offset() == 0 || g.Offset() != 0 {
+				t.Errorf("event %d: offset %d with offsets, %d without", i, w.Offset(), g.Offset())
+			}
+			if w.SetOffset(0); g != w {
+				t.Errorf("event %d: beyond its columns %+v, want %+v", i, g, w)
+			}
+			if g == (timeline.SourceEvent{}) {
+				bare++
+			}
+		}
+		if drop && bare == 0 {
+			t.Error("no event has nothing beyond its columns")
+		}
+	}
+}
+
 // TestVisit: each event is visited once, with what it is and its arguments as they are
 // in the end, and without arguments kept the timeline is the same but for those.
 func TestVisit(t *testing.T) {

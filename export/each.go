@@ -19,6 +19,7 @@ import (
 func Each(path string, o chrome.ReadOptions, args bool, add func(*Table) error) error {
 	var p *packed
 	o.DropArgs = true
+	o.DropOffsets = true
 	o.Visit = func(t *timeline.Trace, event uint32, args []byte) {
 		if p == nil || p.of != t {
 			p = &packed{of: t}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/flagos-ai/flagos-trace/calltree"
 	"github.com/flagos-ai/flagos-trace/event"
+	"github.com/flagos-ai/flagos-trace/internal/hugepage"
 )
 
 // Measures are what is measured of device work; times are ns.
@@ -75,10 +76,10 @@ type deviceKey struct {
 
 // Of measures the work of a tree.
 func Of(x *calltree.Tree) *Run {
-	m := &Run{Works: make([]Measures, x.NumWorks()), Steps: map[calltree.Node]int{}}
+	m := &Run{Works: hugepage.Make[Measures](x.NumWorks()), Steps: map[calltree.Node]int{}}
 	t := x.Trace()
 	devices := map[deviceKey]int{}
-	first := make([]calltree.Work, x.Len()) // by call, 1 + the work that began first
+	first := hugepage.Make[calltree.Work](x.Len()) // by call, 1 + the work that began first
 	for w := range x.Works() {
 		e := x.WorkAt(w)
 		m.Works[w].Works, m.Works[w].DeviceNS = 1, e.Duration()

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/flagos-ai/flagos-trace/chrome"
+	"github.com/flagos-ai/flagos-trace/internal/hugepage"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
@@ -58,7 +59,7 @@ func memory(t *timeline.Trace) []MemoryChart {
 		}
 		p.reserved = max(p.reserved, 0)
 		s.hasReserved = s.hasReserved || p.reserved > 0
-		s.points = append(s.points, p)
+		s.points = hugepage.Append(s.points, p)
 	}
 	var keys []memoryKey
 	for k := range series {

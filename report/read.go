@@ -15,7 +15,7 @@ func (c *collector) trace(r *summary.Reading) *reduced {
 	t := x.Trace()
 	out := &reduced{view: &TraceView{Name: strings.Clone(r.Name), start: t.Window.Start, WindowNS: t.Window.End - t.Window.Start, Devices: []DeviceView{}}}
 	out.flames.names = &out.names
-	v := &view{t: t, x: x, m: r.Run, kinds: kindsOf(x, c.o.Rules), names: &out.names, ids: map[uint32]int32{}}
+	v := &view{t: t, x: x, m: r.Run, kinds: kindsOf(x, c.o.Rules), names: &out.names, ids: make([]int32, t.Strings.Len())}
 	w := out.view
 	var group sync.WaitGroup
 	defer group.Wait()

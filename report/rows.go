@@ -9,6 +9,7 @@ import (
 
 	"github.com/flagos-ai/flagos-trace/calltree"
 	"github.com/flagos-ai/flagos-trace/event"
+	"github.com/flagos-ai/flagos-trace/internal/hugepage"
 	"github.com/flagos-ai/flagos-trace/measure"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
@@ -23,16 +24,16 @@ type view struct {
 	m     *measure.Run
 	kinds []uint8
 	names *names
-	ids   map[uint32]int32 // names by string of the trace
+	ids   []int32 // by string of the trace: name + 1
 }
 
 func (v *view) name(id uint32) int32 {
-	n, ok := v.ids[id]
-	if !ok {
-		n = v.names.id(v.t.Strings.At(id))
+	n := v.ids[id]
+	if n == 0 {
+		n = v.names.id(v.t.Strings.At(id)) + 1
 		v.ids[id] = n
 	}
-	return n
+	return n - 1
 }
 
 // rows makes the rows of a trace: its steps, what its host threads called, its streams.
@@ -57,7 +58,7 @@ func (v *view) steps() []Row {
 }
 
 func (r *Row) put(p piece) {
-	r.pieces = append(r.pieces, p)
+	r.pieces = hugepage.Append(r.pieces, p)
 	r.Spans++
 	r.NS += p.busy
 }
@@ -73,7 +74,7 @@ func (v *view) threads() []Row {
 		for range v.outermost(nodes) {
 			count++
 		}
-		r.pieces = make([]piece, 0, count)
+		r.pieces = hugepage.Make[piece](count)[:0]
 		for n := range v.outermost(nodes) {
 			e := x.At(n)
 			r.put(one(e.Start, e.End, v.name(e.Name), uint8(x.Class(n))))

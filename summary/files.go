@@ -84,6 +84,7 @@ func (r *reader) read(path string, each func(*part)) error {
 	o := chrome.ReadOptions{Rules: r.o.Rules, Workers: r.workers, MaxFindings: 1}
 	if !r.o.ByShape {
 		o.DropArgs = true
+		o.DropOffsets = true
 		o.Keep = func(args []byte) bool {
 			return bytes.Contains(args, collectiveKey) || r.o.Keep != nil && r.o.Keep(args)
 		}

@@ -1,5 +1,7 @@
 package timeline
 
+import "github.com/flagos-ai/flagos-trace/internal/hugepage"
+
 // Args stores the raw JSON objects of events' arguments end to end. Index 0 is
 // "none". The zero value is empty and ready to use.
 type Args struct {
@@ -27,7 +29,7 @@ func (a *Args) Add(members []byte) uint32 {
 	}
 	last := len(a.text) - 1
 	if last < 0 || len(a.text[last])+len(members) > cap(a.text[last]) {
-		a.text = append(a.text, make([]byte, 0, max(argChunk, len(members))))
+		a.text = append(a.text, hugepage.Make[byte](max(argChunk, len(members)))[:0])
 		last++
 	}
 	off := len(a.text[last])

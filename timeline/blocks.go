@@ -1,5 +1,7 @@
 package timeline
 
+import "github.com/flagos-ai/flagos-trace/internal/hugepage"
+
 // Blocks is an append-only sequence of values stored in blocks that never move,
 // so growing copies nothing. The zero value is empty and ready to use.
 type Blocks[T any] struct {
@@ -16,7 +18,7 @@ const (
 func (b *Blocks[T]) Add(v T) uint32 {
 	i := b.n
 	if i&(blockLen-1) == 0 {
-		b.blocks = append(b.blocks, make([]T, blockLen))
+		b.blocks = append(b.blocks, hugepage.Make[T](blockLen))
 	}
 	b.blocks[i>>blockBits][i&(blockLen-1)] = v
 	b.n++

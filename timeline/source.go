@@ -10,7 +10,7 @@ package timeline
 // in order, but for traceEvents.
 type Source struct {
 	// Events stands parallel to Trace.Events, Flows to Trace.Flows.
-	Events Blocks[SourceEvent]
+	Events Sparse[SourceEvent]
 	Flows  Blocks[SourceFlow]
 	// Base is baseTimeNanoseconds, which is added to the times of the document.
 	Base    int64

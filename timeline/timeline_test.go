@@ -38,6 +38,38 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+func TestSparse(t *testing.T) {
+	var b Sparse[int]
+	const n = 4 * blockLen
+	value := func(i int) int {
+		if i/blockLen == 2 && i%1000 == 7 {
+			return i
+		}
+		return 0
+	}
+	for i := range n {
+		if got := b.Add(value(i)); got != uint32(i) {
+			t.Fatalf("Add returned %d, want %d", got, i)
+		}
+	}
+	*b.Own(5) = -1
+	for i := range n {
+		want := value(i)
+		if i == 5 {
+			want = -1
+		}
+		if got := *b.At(uint32(i)); got != want {
+			t.Fatalf("element %d is %d, want %d", i, got, want)
+		}
+	}
+	if b.Len() != n {
+		t.Errorf("%d elements, want %d", b.Len(), n)
+	}
+	if b.blocks[1] != nil || b.blocks[3] != nil {
+		t.Error("a block of zeros takes memory")
+	}
+}
+
 func TestArgs(t *testing.T) {
 	var a Args
 	big := bytes.Repeat([]byte("x"), 3*argChunk)

@@ -1,5 +1,7 @@
 package validate
 
+import "github.com/flagos-ai/flagos-trace/internal/hugepage"
+
 // flow is an arrow: what has one category and one id.
 type flow struct {
 	cat         uint16
@@ -11,7 +13,7 @@ type flow struct {
 
 // checkFlows pairs the two ends of arrows.
 func checkFlows(t *trace, c *collector) {
-	flows := make([]flow, 0, t.counts.flows/2)
+	flows := hugepage.Make[flow](t.counts.flows / 2)[:0]
 	table := newIDTable(t.counts.flows)
 	t.each(func(i uint32, r *record) {
 		if r.ph != 's' && r.ph != 'f' || r.flags&hasID == 0 {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/flagos-ai/flagos-trace/internal/hugepage"
 )
 
 // span is a span of a row; times in ns.
@@ -18,7 +20,7 @@ func (t *trace) byRow(count []uint32, want func(r *record) bool) (list, from []u
 	for i, n := range count {
 		from[i+1] = from[i] + n
 	}
-	list = make([]uint32, from[len(count)])
+	list = hugepage.Make[uint32](int(from[len(count)]))
 	at := slices.Clone(from)
 	t.each(func(i uint32, r *record) {
 		if r.flags&hasTS != 0 && want(r) {
@@ -46,7 +48,7 @@ func checkRows(t *trace, c *collector) {
 	tolerance := t.tolerance()
 	list, from := t.byRow(t.spansOf, func(r *record) bool { return r.ph == 'X' })
 	points, pointsFrom := t.byRow(t.pointsOf, func(r *record) bool { return r.ph == 's' || r.ph == 'f' })
-	spans := make([]span, 0, slices.Max(append([]uint32{0}, t.spansOf...)))
+	spans := hugepage.Make[span](int(slices.Max(append([]uint32{0}, t.spansOf...))))
 	for row := range t.spansOf {
 		spans = spans[:0]
 		sorted := true

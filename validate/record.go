@@ -1,5 +1,7 @@
 package validate
 
+import "github.com/flagos-ai/flagos-trace/internal/hugepage"
+
 // record is one event in columns' stead: what the rules between events need.
 // Times are in ns.
 type record struct {
@@ -51,7 +53,7 @@ func (t *paged[T]) at(i uint32) *T { return &t.pages[i>>pageBits][i&(1<<pageBits
 // add appends a copy of v and returns its place.
 func (t *paged[T]) add(v *T) *T {
 	if t.n>>pageBits == len(t.pages) {
-		t.pages = append(t.pages, make([]T, 1<<pageBits))
+		t.pages = append(t.pages, hugepage.Make[T](1<<pageBits))
 	}
 	p := &t.pages[t.n>>pageBits][t.n&(1<<pageBits-1)]
 	*p = *v

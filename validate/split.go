@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/flagos-ai/flagos-trace/internal/hugepage"
 )
 
 // chunkSize is what is read at a time. Chunks end where an event seems to begin,
@@ -45,7 +47,7 @@ func (s *splitter) next() *chunk {
 	case buf = <-s.free:
 		buf = buf[:0]
 	default:
-		buf = make([]byte, 0, s.size+s.size/4)
+		buf = hugepage.Make[byte](s.size + s.size/4)[:0]
 	}
 	buf = append(buf, s.rest...)
 	s.rest = s.rest[:0]

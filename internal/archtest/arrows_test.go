@@ -10,7 +10,7 @@ import (
 // floors below its own; the exceptions stand in sideways. "/*" stands for every
 // package below a folder.
 var layers = [][]string{
-	{"capability", "internal/guest", "internal/version", "internal/outfile", "internal/plain", "internal/sarif", "internal/strictyaml", "internal/testrig", "internal/unpack"},
+	{"capability", "internal/guest", "internal/hugepage", "internal/version", "internal/outfile", "internal/plain", "internal/sarif", "internal/strictyaml", "internal/testrig", "internal/unpack"},
 	{"event"},
 	{"timeline", "tracer"},
 	{"chrome", "spool", "occupancy", "tracer/*"},
@@ -48,7 +48,7 @@ var sideways = map[string][]string{
 // arrows lists, for each package, what it may import of this module.
 var arrows = map[string][]string{
 	"event":                 {},
-	"timeline":              {"event"},
+	"timeline":              {"event", "internal/hugepage"},
 	"tracer":                {"event"},
 	"tracer/ascend":         {"event", "tracer"},
 	"tracer/ascend/bind":    {"event", "tracer", "tracer/ascend", "tracer/dl"},
@@ -68,7 +68,7 @@ var arrows = map[string][]string{
 	"bench":                 {"baseline", "baseline/load", "baseline/verdict", "chrome", "export", "internal/testrig", "internal/unpack", "report", "summary", "validate"},
 	"occupancy":             {},
 	"occupancy/kernels":     {"chrome", "event", "internal/plain", "occupancy", "timeline"},
-	"chrome":                {"event", "internal/outfile", "internal/strictyaml", "internal/unpack", "occupancy", "timeline"},
+	"chrome":                {"event", "internal/hugepage", "internal/outfile", "internal/strictyaml", "internal/unpack", "occupancy", "timeline"},
 	"correlate":             {"chrome", "event", "timeline"},
 	"ctl":                   {"spool"},
 	"agent":                 {"internal/guest", "internal/version", "spool", "tracer", "tracer/dl"},
@@ -77,9 +77,9 @@ var arrows = map[string][]string{
 	"baseline/shape":        {"baseline/verdict", "calltree", "chrome", "event", "internal/plain", "timeline"},
 	"baseline/verdict":      {"capability", "internal/plain", "internal/sarif", "internal/strictyaml"},
 	"capability":            {"internal/strictyaml"},
-	"calltree":              {"chrome", "timeline"},
+	"calltree":              {"chrome", "internal/hugepage", "timeline"},
 	"compare":               {"baseline/verdict", "calltree", "chrome", "event", "internal/plain", "internal/strictyaml", "measure", "timeline"},
-	"measure":               {"calltree", "event", "timeline"},
+	"measure":               {"calltree", "event", "internal/hugepage", "timeline"},
 	"gate":                  {"baseline", "baseline/load", "baseline/verdict", "compare", "internal/strictyaml", "occupancy/kernels", "validate"},
 	"merge":                 {"chrome", "timeline"},
 	"ranks":                 {"chrome", "merge", "timeline"},
@@ -92,9 +92,9 @@ var arrows = map[string][]string{
 	"export":                {"calltree", "chrome", "event", "measure", "ranks", "timeline"},
 	"export/perfetto":       {"calltree", "chrome", "timeline"},
 	"doctor":                {"internal/plain", "internal/version", "record", "timeline", "tracer"},
-	"validate":              {"capability", "chrome", "internal/plain", "internal/sarif", "internal/unpack", "occupancy", "timeline"},
+	"validate":              {"capability", "chrome", "internal/hugepage", "internal/plain", "internal/sarif", "internal/unpack", "occupancy", "timeline"},
 	"summary":               {"calltree", "chrome", "cut", "event", "internal/plain", "measure", "merge", "occupancy/kernels", "ranks", "timeline"},
-	"report":                {"calltree", "chrome", "compare", "event", "internal/version", "measure", "merge", "occupancy/kernels", "ranks", "summary", "timeline", "validate"},
+	"report":                {"calltree", "chrome", "compare", "event", "internal/hugepage", "internal/version", "measure", "merge", "occupancy/kernels", "ranks", "summary", "timeline", "validate"},
 
 	"cmd/flagos-trace":                     {"baseline", "baseline/load", "baseline/shape", "baseline/verdict", "calltree", "capability", "chrome", "cmd/flagos-trace/internal/tracecheck", "compare", "ctl", "cut", "doctor", "export", "export/perfetto", "gate", "internal/outfile", "internal/strictyaml", "internal/unpack", "internal/version", "merge", "occupancy", "occupancy/kernels", "pprofile", "ranks", "record", "repair", "report", "spool", "summary", "timeline", "tracer", "validate"},
 	"cmd/flagos-trace/internal/tracecheck": {},
@@ -108,6 +108,7 @@ var arrows = map[string][]string{
 	"internal/faketorch":                 {},
 	"internal/fakegpu/cmd/build-fakegpu": {"internal/fakegpu"},
 	"internal/guest":                     {},
+	"internal/hugepage":                  {},
 	"internal/hostile":                   {},
 	"internal/outfile":                   {},
 	"internal/reliability":               {},
