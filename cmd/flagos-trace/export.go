@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -72,9 +71,7 @@ func newExport() *cobra.Command {
 				return &failure{exitUsage, err}
 			}
 		}
-		// What is kept of a trace has few pointers: collecting often costs little and
-		// keeps the peak low.
-		defer debug.SetGCPercent(debug.SetGCPercent(25))
+		defer collectSeldom()()
 		w := exporter{warn: cmd.ErrOrStderr(), files: args, output: output, read: o, args: !noArgs}
 		var text string
 		var err error

@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -61,9 +60,7 @@ func newReport() *cobra.Command {
 					return &failure{exitUsage, err}
 				}
 			}
-			// Traces are large and have few pointers: collecting often costs little and
-			// keeps the peak low.
-			defer debug.SetGCPercent(debug.SetGCPercent(25))
+			defer collectSeldom()()
 			r, err := htmlpage.Files(args, o)
 			if err != nil {
 				return &failure{exitUsage, err}

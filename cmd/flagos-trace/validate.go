@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,9 +76,7 @@ func newValidate() *cobra.Command {
 					return err
 				}
 			}
-			// What is kept of a trace is a quarter of its text, without pointers, so
-			// that collecting often costs little and keeps the peak low.
-			defer debug.SetGCPercent(debug.SetGCPercent(25))
+			defer collectSeldom()()
 			if err := oneStdin(args); err != nil {
 				return err
 			}
