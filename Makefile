@@ -24,7 +24,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 # Checked every time: the Go tool knows best what has to be built again.
-.PHONY: all build agent probe launch-loop fakegpu demo dist test-arm64 test soak reliability lint sqltest fuzz bench clean
+.PHONY: all build agent probe launch-loop cupti-detach fakegpu demo dist test-arm64 test soak reliability lint sqltest fuzz bench clean
 
 all: build
 
@@ -51,6 +51,10 @@ probe:
 launch-loop:
 	@mkdir -p bin
 	$(CC) -std=gnu11 -O2 -Wall -Wextra -o bin/flagos-trace-launch-loop scripts/workloads/launch_loop.c -ldl
+
+cupti-detach:
+	@mkdir -p bin
+	$(CC) -std=gnu11 -O2 -Wall -Wextra -o bin/flagos-trace-cupti-detach scripts/workloads/cupti_detach.c -ldl -lpthread
 
 fakegpu:
 	$(GO) run ./internal/fakegpu/cmd/build-fakegpu bin/fakegpu >/dev/null

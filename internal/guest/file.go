@@ -49,7 +49,14 @@ func Names(dir string) ([]string, error) {
 		return nil, &fs.PathError{Op: "open", Path: dir, Err: err}
 	}
 	defer unix.Close(fd)
-	var names []string
+	return readNames(dir, fd)
+}
+
+// readNames is apart for the room on the stack, which is not there from the beginning:
+// most folders that are asked for are not there, either.
+//
+//go:noinline
+func readNames(dir string, fd int) (names []string, err error) {
 	buf := make([]byte, 8<<10)
 	for {
 		n, err := unix.ReadDirent(fd, buf)

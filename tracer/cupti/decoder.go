@@ -91,7 +91,7 @@ func NewDecoder(cfg tracer.Config) (*Decoder, error) {
 	if !KnownVersion(cfg.APIVersion) {
 		d.report.Layout = "assumed"
 	}
-	for kind := range revisions {
+	for kind := range uint32(len(revisions)) {
 		if r, ok := revisionFor(cfg.APIVersion, kind); ok {
 			if err := d.use(kind, r, r.bytes); err != nil {
 				return nil, err
@@ -120,36 +120,36 @@ func empty(cfg tracer.Config) *Decoder {
 func (d *Decoder) use(kind uint32, r revision, stride uint32) (err error) {
 	st := &d.kinds[kind]
 	st.stride = stride
-	if r.fields == nil {
+	if r.layout == nil {
 		return nil
 	}
 	switch kind {
 	case KindKernel, KindConcurrentKernel:
-		d.kernels[kind], err = newKernelOffsets(r.fields)
+		d.kernels[kind], err = newKernelOffsets(r.fields())
 		st.decode = (*Decoder).decodeKernel
 	case KindMemcpy, KindMemcpy2, KindMemset:
-		d.copies[kind], err = newCopyOffsets(r.fields, kind)
+		d.copies[kind], err = newCopyOffsets(r.fields(), kind)
 		st.decode = (*Decoder).decodeCopy
 	case KindRuntime, KindDriver:
-		d.calls[kind], err = newAPIOffsets(r.fields)
+		d.calls[kind], err = newAPIOffsets(r.fields())
 		st.decode = (*Decoder).decodeAPI
 	case KindExternalCorrelation:
-		d.external, err = newExternalOffsets(r.fields)
+		d.external, err = newExternalOffsets(r.fields())
 		st.decode = (*Decoder).decodeExternal
 	case KindSynchronization:
-		d.sync, err = newSyncOffsets(r.fields)
+		d.sync, err = newSyncOffsets(r.fields())
 		st.decode = (*Decoder).decodeSync
 	case KindCudaEvent:
-		d.cudaEvent, err = newCudaEventOffsets(r.fields)
+		d.cudaEvent, err = newCudaEventOffsets(r.fields())
 		st.decode = (*Decoder).decodeCudaEvent
 	case KindContext:
-		d.context, err = newContextOffsets(r.fields)
+		d.context, err = newContextOffsets(r.fields())
 		st.decode = (*Decoder).decodeContext
 	case KindMarker:
-		d.marker, err = newMarkerOffsets(r.fields)
+		d.marker, err = newMarkerOffsets(r.fields())
 		st.decode = (*Decoder).decodeMarker
 	case KindOverhead:
-		d.overhead, err = newOverheadOffsets(r.fields)
+		d.overhead, err = newOverheadOffsets(r.fields())
 		st.decode = (*Decoder).decodeOverhead
 	}
 	return err
@@ -186,7 +186,7 @@ func (d *Decoder) Stride(kind, bytes uint32) {
 			if d.use(kind, r, bytes) != nil {
 				st.mismatch = true
 			}
-		} else if len(revisions[kind]) > 0 {
+		} else if len(revisionsOf(kind)) > 0 {
 			st.mismatch = true // shorter than any revision known: nothing holds
 		}
 	}

@@ -24,7 +24,7 @@ func makeRecord(t testing.TB, api, kind uint32, fields map[string]uint64) []byte
 	b := make([]byte, r.bytes)
 	binary.LittleEndian.PutUint32(b, kind)
 	for name, v := range fields {
-		s, ok := r.fields[name]
+		s, ok := r.fields()[name]
 		if !ok {
 			t.Fatalf("kind %d has no field %s", kind, name)
 		}

@@ -119,12 +119,12 @@ func NewDialectDecoder(cfg tracer.Config, dl *Dialect) (*Decoder, error) {
 // cut returns the revision with the fields that lie within the first bytes.
 func (r revision) cut(bytes uint32) revision {
 	fields := map[string]span{}
-	for name, s := range r.fields {
+	for name, s := range r.fields() {
 		if uint32(s.offset)+uint32(s.size) <= bytes {
 			fields[name] = s
 		}
 	}
-	return revision{since: r.since, bytes: bytes, fields: fields}
+	return revision{since: r.since, bytes: bytes, layout: func() map[string]span { return fields }}
 }
 
 // strideOfDialect takes the stride that the library's iterator showed.

@@ -31,7 +31,15 @@ type span struct{ offset, size uint16 }
 type revision struct {
 	since  uint32 // first API version that writes it
 	bytes  uint32
-	fields map[string]span // nil: the kind is only stepped over
+	layout func() map[string]span // nil: the kind is only stepped over
+}
+
+// fields returns the fields by name, nil if nothing is known of them.
+func (r revision) fields() map[string]span {
+	if r.layout == nil {
+		return nil
+	}
+	return r.layout()
 }
 
 // KnownVersion reports whether the table speaks for this API version. From 13.0
@@ -39,9 +47,17 @@ type revision struct {
 // keep their layouts.
 func KnownVersion(api uint32) bool { return api >= MinVersion && api <= MaxVersion }
 
+// revisionsOf returns the revisions of a kind, none if the table does not have it.
+func revisionsOf(kind uint32) []revision {
+	if kind >= uint32(len(revisions)) {
+		return nil
+	}
+	return revisions[kind]
+}
+
 // revisionFor returns the newest revision that is not newer than api.
 func revisionFor(api, kind uint32) (revision, bool) {
-	list := revisions[kind]
+	list := revisionsOf(kind)
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].since <= api {
 			return list[i], true
@@ -53,7 +69,7 @@ func revisionFor(api, kind uint32) (revision, bool) {
 // revisionOfSize returns the newest revision of a kind that fits into a record
 // of the given size: its fields are a prefix of the record.
 func revisionOfSize(kind, bytes uint32) (revision, bool) {
-	list := revisions[kind]
+	list := revisionsOf(kind)
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].bytes <= bytes {
 			return list[i], true
@@ -78,13 +94,13 @@ func KernelNameOffset(api, kind uint32) (off uint32, ok bool) {
 		return 0, false
 	}
 	r, ok := revisionFor(api, kind)
-	return uint32(r.fields["name"].offset), ok
+	return uint32(r.fields()["name"].offset), ok
 }
 
 // MarkerNameOffsets returns where in a marker's record the pointers to its name
 // and to its domain's stand; ok is false if the version has none.
 func MarkerNameOffsets(api uint32) (name, domain uint32, ok bool) {
 	r, ok := revisionFor(api, KindMarker)
-	o, err := newMarkerOffsets(r.fields)
+	o, err := newMarkerOffsets(r.fields())
 	return uint32(o.name), uint32(o.domain), ok && err == nil
 }

@@ -22,7 +22,7 @@ func TestLayoutsAreComplete(t *testing.T) {
 				t.Errorf("API %d: kind %d is not decoded", api, kind)
 			}
 			r, _ := revisionFor(api, kind)
-			for name, s := range r.fields {
+			for name, s := range r.fields() {
 				if uint32(s.offset)+uint32(s.size) > r.bytes {
 					t.Errorf("API %d: kind %d: field %s ends behind the record", api, kind, name)
 				}
@@ -38,11 +38,11 @@ func TestLayoutsAreComplete(t *testing.T) {
 func TestRevisionsArePrefixes(t *testing.T) {
 	for kind, list := range revisions {
 		for i := 1; i < len(list); i++ {
-			for name, s := range list[i-1].fields {
+			for name, s := range list[i-1].fields() {
 				if strings.HasPrefix(name, "pad") {
 					continue
 				}
-				if n, ok := list[i].fields[name]; ok && n.offset != s.offset {
+				if n, ok := list[i].fields()[name]; ok && n.offset != s.offset {
 					t.Errorf("kind %d: %s moved from %d to %d in API %d", kind, name, s.offset, n.offset, list[i].since)
 				}
 			}

@@ -30,7 +30,7 @@ func CallbackName(domain, cbid uint32) (name string, ok bool) {
 // per-thread-default-stream variants "_ptsz" and "_ptds" fold to their base
 // name (Kineto keeps those two).
 func DisplayName(raw string) string {
-	if i := strings.LastIndex(raw, "_v"); i > 0 && len(raw)-i-2 >= 4 && digits(raw[i+2:]) {
+	if i := strings.LastIndexByte(raw, '_'); i > 0 && len(raw)-i-2 >= 4 && raw[i+1] == 'v' && digits(raw[i+2:]) {
 		raw = raw[:i]
 	}
 	raw = strings.TrimSuffix(raw, "_ptsz")

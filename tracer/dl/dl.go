@@ -1,12 +1,17 @@
 package dl
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+	"golang.org/x/sys/unix"
+
+	"github.com/flagos-ai/flagos-trace/internal/guest"
 )
 
 // rtldNoload makes dlopen answer only for libraries already in the process.
@@ -96,10 +101,13 @@ func (l *Library) Func(name string) uintptr {
 	return p
 }
 
-// Path returns the file that holds the given symbol of the library, from the
-// process map, or the name it was opened by if that cannot be had.
+// Path returns the file that holds the given symbol of the library, as the process
+// map names it, or the name it was opened by if that cannot be had.
 func (l *Library) Path(symbol string) string {
 	if p := l.Func(symbol); p != 0 {
+		if path := fileOf(p); path != "" {
+			return path
+		}
 		if maps, err := Maps(); err == nil {
 			if path := maps.At(uint64(p)); path != "" {
 				return path
@@ -107,6 +115,35 @@ func (l *Library) Path(symbol string) string {
 		}
 	}
 	return l.Name
+}
+
+// fileOf asks the loader for the file that an address is of, and the system for its
+// name without links: the map of a large program takes much longer to read. "" if
+// they do not say.
+func fileOf(addr uintptr) string {
+	dladdr, err := purego.Dlsym(purego.RTLD_DEFAULT, "dladdr")
+	if err != nil {
+		return ""
+	}
+	info := NewBytes(4 * 8) // Dl_info, the name first
+	if Call(dladdr, addr, BytesPtr(info)) == 0 {
+		return ""
+	}
+	name := GoString(uintptr(binary.NativeEndian.Uint64(info)), unix.PathMax)
+	if !strings.HasPrefix(name, "/") {
+		return ""
+	}
+	fd, err := guest.Open(name, unix.O_PATH, 0)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(fd)
+	file := make([]byte, unix.PathMax)
+	n, err := unix.Readlink("/proc/self/fd/"+strconv.Itoa(fd), file)
+	if err != nil || n == len(file) {
+		return ""
+	}
+	return string(file[:n])
 }
 
 // GoString copies the NUL-terminated string at addr, at most max bytes. The

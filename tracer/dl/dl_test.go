@@ -53,8 +53,16 @@ func TestLoadedAndSymbols(t *testing.T) {
 	if _, err := l.Symbol("no_such_function"); !errors.Is(err, ErrSymbol) {
 		t.Errorf("missing symbol: %v, want ErrSymbol", err)
 	}
-	if p := l.Path("getpid"); !strings.HasPrefix(p, "/") || !strings.Contains(p, "libc") {
+	p := l.Path("getpid")
+	if !strings.HasPrefix(p, "/") || !strings.Contains(p, "libc") {
 		t.Errorf("Path: %q", p)
+	}
+	// It is the one of the process map, links resolved.
+	if maps, err := Maps(); err == nil && (p != maps.At(uint64(l.Func("getpid"))) || p != fileOf(l.Func("getpid"))) {
+		t.Errorf("Path: %q, the map has %q, the loader %q", p, maps.At(uint64(l.Func("getpid"))), fileOf(l.Func("getpid")))
+	}
+	if p := fileOf(1); p != "" {
+		t.Errorf("no library's: %q", p)
 	}
 	if _, err := Open("/no/such/library.so"); err == nil {
 		t.Error("Open of a missing file succeeded")

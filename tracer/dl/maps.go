@@ -2,7 +2,7 @@ package dl
 
 import (
 	"bytes"
-	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -118,13 +118,13 @@ func (l MapList) At(addr uint64) string {
 // order of address.
 func (l MapList) Files(prefix string) []string {
 	var files []string
-	seen := map[string]bool{}
-	for _, m := range l {
-		if !strings.HasPrefix(path.Base(m.Path), prefix) || seen[m.Path] {
-			continue
+	for i, m := range l {
+		if i > 0 && m.Path == l[i-1].Path {
+			continue // a file's mappings mostly lie together
 		}
-		seen[m.Path] = true
-		files = append(files, m.Path)
+		if strings.HasPrefix(m.Path[strings.LastIndexByte(m.Path, '/')+1:], prefix) && !slices.Contains(files, m.Path) {
+			files = append(files, m.Path)
+		}
 	}
 	return files
 }

@@ -64,6 +64,7 @@ static int read_table(const struct dl_phdr_info *o, table *t)
     if (!d)
         return 0;
     uintptr_t bytes[2] = {0, 0}, lists[2] = {0, 0};
+    size_t relative = 0; /* entries that come first and import nothing, often nearly all */
     for (; d->d_tag != DT_NULL; d++)
         switch (d->d_tag) {
         case DT_SYMTAB: t->symbols = (const ElfW(Sym) *)address(o, d->d_un.d_ptr); break;
@@ -72,6 +73,7 @@ static int read_table(const struct dl_phdr_info *o, table *t)
         case DT_PLTRELSZ: bytes[0] = d->d_un.d_val; break;
         case DT_RELA: lists[1] = address(o, d->d_un.d_ptr); break;
         case DT_RELASZ: bytes[1] = d->d_un.d_val; break;
+        case DT_RELACOUNT: relative = d->d_un.d_val; break;
         case DT_PLTREL:
             if (d->d_un.d_val != DT_RELA)
                 return 0;
@@ -79,6 +81,10 @@ static int read_table(const struct dl_phdr_info *o, table *t)
     for (int i = 0; i < 2; i++) {
         t->lists[i] = (const ElfW(Rela) *)lists[i];
         t->counts[i] = lists[i] ? bytes[i] / sizeof(ElfW(Rela)) : 0;
+    }
+    if (relative <= t->counts[1]) {
+        t->lists[1] += relative;
+        t->counts[1] -= relative;
     }
     return t->symbols && t->strings;
 }

@@ -15,7 +15,7 @@ func Detect(getenv func(string) string) tracer.Presence {
 	if err != nil {
 		maps = nil
 	}
-	named := strings.HasPrefix(path.Base(getenv(tracer.EnvLibrary)), "libcupti")
+	named := getenv(envLibrary) != "" || strings.HasPrefix(path.Base(getenv(tracer.EnvLibrary)), "libcupti")
 	for _, prefix := range []string{"libcuda.so", "libcudart", "libcupti"} {
 		named = named || len(maps.Files(prefix)) > 0
 	}

@@ -5,9 +5,39 @@ import (
 	"testing"
 
 	"github.com/flagos-ai/flagos-trace/tracer"
+	cupti "github.com/flagos-ai/flagos-trace/tracer/cupti/bind"
 	"github.com/flagos-ai/flagos-trace/tracer/dl"
+	musa "github.com/flagos-ai/flagos-trace/tracer/musa/bind"
 	ppu "github.com/flagos-ai/flagos-trace/tracer/ppu/bind"
 )
+
+// A variable that names the library of one vendor names that vendor: another's, which
+// is tried before it, must not take the library.
+func TestDetectNamed(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		env    string
+		detect func(func(string) string) tracer.Presence
+		want   tracer.Presence
+	}{
+		{"cupti", "FLAGOS_CUPTI_LIBRARY", cupti.Detect, tracer.InProcess},
+		{"musa", "FLAGOS_MUPTI_LIBRARY", musa.Detect, tracer.InProcess},
+		{"ppu, of another", "FLAGOS_CUPTI_LIBRARY", ppu.Detect, tracer.Absent},
+	} {
+		got := c.detect(func(k string) string {
+			switch k {
+			case c.env:
+				return "/x/library.so"
+			case "PPU_SDK", "MUSA_HOME":
+				return "/nowhere"
+			}
+			return ""
+		})
+		if got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
 
 // How near a vendor's devices are: by the library named, by where the libraries of the
 // process lie, by the folder of the vendor's software.

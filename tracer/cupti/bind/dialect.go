@@ -123,12 +123,15 @@ func (b *Binding) kernelsOn(err error) bool {
 // offered reports whether the vendor's library can record events of a kind.
 func (d *Dialect) offered(k event.Kind) bool { return d == nil || tracer.Offered(d.Tracer, k) }
 
-// Detect reports how near the vendor's devices are: in the process by what is mapped,
+// Detect reports how near the vendor's devices are: in the process by what is named or mapped,
 // on the machine by the vendor's folder of software.
 func (d *Dialect) Detect(getenv func(string) string) tracer.Presence {
 	maps, err := dl.Maps()
 	if err != nil {
 		maps = nil
+	}
+	if slices.ContainsFunc(d.Env, func(v string) bool { return getenv(v) != "" }) {
+		return tracer.InProcess
 	}
 	for _, m := range d.Marks {
 		if strings.HasPrefix(path.Base(getenv(tracer.EnvLibrary)), m) || len(maps.Files(m)) > 0 {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flagos-ai/flagos-trace/tracer"
 	"github.com/flagos-ai/flagos-trace/tracer/dl"
 )
 
@@ -17,6 +18,9 @@ type found struct {
 	notes []string // what a person should know about the choice
 }
 
+// envLibrary names libcupti, as tracer.EnvLibrary names any vendor's library.
+const envLibrary = "FLAGOS_CUPTI_LIBRARY"
+
 // find looks for libcupti: where the environment says; what the process has
 // already loaded, because two copies disturb each other; then where the CUDA the
 // process uses keeps it.
@@ -26,7 +30,7 @@ func find(getenv func(string) string) (found, error) {
 		maps = nil // no process map: the loader's own search remains
 	}
 	loaded := maps.Files("libcupti")
-	for _, v := range []string{"FLAGOS_TRACER_LIBRARY", "FLAGOS_CUPTI_LIBRARY"} {
+	for _, v := range []string{tracer.EnvLibrary, envLibrary} {
 		p := getenv(v)
 		if p == "" {
 			continue
