@@ -84,66 +84,64 @@ func (a *arrows) from(x *Tree, work *timeline.Event) Node {
 // Around returns the innermost node of a row at a moment, ns, None where nothing is
 // running. A span's end is not part of it, but for one that has no length.
 func (x *Tree) Around(row uint32, t int64) Node {
+	f := finder{x: x}
+	return f.around(row, t)
+}
+
+// finder finds what is around moments. It is quick where moments of a row follow each
+// other.
+type finder struct {
+	x    *Tree
+	last []Node // by entry of Tree.rows: where it was last; nil: nowhere yet
+}
+
+func (f *finder) around(row uint32, t int64) Node {
+	x := f.x
 	i, ok := slices.BinarySearch(x.rows, row)
 	if !ok {
 		return None
 	}
 	lo, hi := x.first[i], x.first[i+1]
-	n := lo + Node(sort.Search(int(hi-lo), func(k int) bool { return x.At(lo+Node(k)).Start > t })) - 1
-	if n < lo {
+	guess := (lo + hi) / 2
+	if f.last != nil {
+		guess = f.last[i]
+	}
+	behind := lo + Node(searchNear(int(hi-lo), int(guess-lo), func(k int) bool { return x.At(lo+Node(k)).Start > t }))
+	if f.last != nil {
+		f.last[i] = behind
+	}
+	if behind == lo {
 		return None
 	}
-	for n != None {
+	for n := behind - 1; n != None; n = x.parent[n] {
 		if e := x.At(n); t < e.End || t == e.Start {
 			return n
 		}
-		n = x.parent[n]
 	}
 	return None
 }
 
-// linkForward reads the arrows from forward operators to backward ones.
-func (x *Tree) linkForward() {
-	autograd := make([]bool, x.t.Strings.Len())
-	n := 0
-	for i := range x.t.Flows {
-		if f := &x.t.Flows[i]; f.Start && (autograd[f.Name] || isAutograd(x.t.Strings.At(f.Name))) {
-			autograd[f.Name] = true
-			n++
-		}
-	}
-	if n == 0 {
-		return
-	}
-	starts := make(map[arrowName]Node, n)
-	operatorAt := func(f *timeline.FlowPoint) Node {
-		n := x.Enclosing(x.Around(f.Row, f.TS), Operator)
-		// Of those that begin there, the outer one.
-		for n != None && x.parent[n] != None && x.class[x.parent[n]] == Operator && x.At(x.parent[n]).Start == f.TS {
-			n = x.parent[n]
-		}
-		return n
-	}
-	for i := range x.t.Flows {
-		if f := &x.t.Flows[i]; f.Start && autograd[f.Name] {
-			if n := operatorAt(f); n != None {
-				starts[arrowName{f.Name, f.ID}] = n
+// searchNear is sort.Search, quick where the answer is near a guess.
+func searchNear(n, guess int, is func(int) bool) int {
+	lo, hi := 0, n
+	if guess >= n || is(guess) {
+		hi = min(guess, n)
+		for step := 1; hi-step >= 0; step *= 2 {
+			if !is(hi - step) {
+				lo = hi - step + 1
+				break
 			}
+			hi -= step
 		}
-	}
-	if len(starts) == 0 {
-		return
-	}
-	x.forward = make(map[Node]Node, len(starts))
-	for i := range x.t.Flows {
-		f := &x.t.Flows[i]
-		if f.Start || f.Step {
-			continue
-		}
-		if from, ok := starts[arrowName{f.Name, f.ID}]; ok {
-			if n := operatorAt(f); n != None && n != from {
-				x.forward[n] = from
+	} else {
+		lo = guess + 1
+		for step := 0; lo+step < n; step = 2*step + 1 {
+			if is(lo + step) {
+				hi = lo + step
+				break
 			}
+			lo += step + 1
 		}
 	}
+	return lo + sort.Search(hi-lo, func(i int) bool { return is(lo + i) })
 }

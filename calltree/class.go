@@ -49,15 +49,14 @@ func newClassifier(t *timeline.Trace) *classifier {
 	return &classifier{t: t, categories: make([]Class, t.Strings.Len()), names: make([]Class, t.Strings.Len())}
 }
 
-// class returns what an event is, none where it is no span of a host thread.
-func (c *classifier) class(i uint32) Class {
-	e := c.t.Events.At(i)
+// class returns what event i is, none where it is no span of a host thread.
+func (c *classifier) class(i uint32, e *timeline.Event) Class {
 	switch {
 	case e.Kind.IsAPI():
 		return Call
 	case e.Kind != timeline.Host && e.Kind != timeline.Other || e.Flags&timeline.Instant != 0:
 		return none
-	case c.t.Source != nil && c.t.Source.Events.At(i).Phase != 0:
+	case e.Kind == timeline.Other && c.t.Source != nil && c.t.Source.Events.At(i).Phase != 0:
 		return none
 	}
 	k := c.categories[e.Category]

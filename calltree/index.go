@@ -5,17 +5,23 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/flagos-ai/flagos-trace/internal/hugepage"
+	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
 // byID finds nodes by an id, those of one id in the order of their starts.
 type byID struct {
+	low uint64
+	// Ids that are close together, as a tracer's are, and each of one node: by id - low,
+	// None where there is none.
+	single []Node
+	// Others, in buckets of ids: where the nodes of bucket (id - low) >> shift end in
+	// nodes, and those of the next begin. With a shift, they have their ids in ids.
+	shift uint
+	ends  []uint32
 	nodes []Node
-	// Ids that are close together, as a tracer's are: where the nodes of low + i end in
-	// nodes, and those of the next begin.
-	low  uint64
-	ends []uint32
-	// Other ids, by place in nodes.
-	ids []uint64
+	ids   []uint64
 }
 
 // idRange says which ids there are, and how many nodes have one.
@@ -41,74 +47,173 @@ func (r *idRange) join(o idRange) {
 	}
 }
 
-func (r *idRange) close() bool { return r.n > 0 && r.high-r.low < uint64(r.n)*4+1<<12 }
+// shift is how many bits of ids have to be left out for a table of them to be small.
+func (r *idRange) shift() (bits uint) {
+	for (r.high-r.low)>>bits >= uint64(r.n)*4+1<<12 {
+		bits++
+	}
+	return bits
+}
+
+// kept says which ids of a node there is an index of.
+type kept uint8
+
+const (
+	noID         kept = iota
+	callID            // the correlation id of a call
+	operatorID        // the External id of an operator
+	annotationID      // the External id of an annotation or a step
+	numKept
+)
+
+// keptOf says which id of a span is kept, and its value.
+func keptOf(c Class, e *timeline.Event) (kept, uint64) {
+	switch {
+	case c == Call && e.Correlation != 0:
+		return callID, e.Correlation
+	case e.Flags&timeline.HasExternal == 0:
+	case c == Operator:
+		return operatorID, uint64(e.External)
+	case c == Annotation || c == Step:
+		return annotationID, uint64(e.External)
+	}
+	return noID, 0
+}
+
+// ids are what nodes have ids, and in which ranges.
+type ids struct {
+	kept   []kept // by node
+	ranges [numKept]idRange
+}
+
+// index makes the index of one kind of ids.
+func (x *Tree) index(of *ids, k kept) byID {
+	each := func(f func(Node, uint64)) {
+		for n, is := range of.kept {
+			if is == k {
+				_, id := keptOf(x.class[n], x.At(Node(n)))
+				f(Node(n), id)
+			}
+		}
+	}
+	r := of.ranges[k]
+	if r.n == 0 {
+		return byID{}
+	}
+	b := byID{low: r.low, shift: r.shift()}
+	if b.shift == 0 && b.fillSingle(r, each) {
+		return b
+	}
+	b.fillBuckets(x, r, each)
+	return b
+}
+
+// fillSingle fills the table of ids of one node each, if they are.
+func (b *byID) fillSingle(r idRange, each func(func(Node, uint64))) bool {
+	b.single = hugepage.Make[Node](int(r.high - r.low + 1))
+	for i := range b.single {
+		b.single[i] = None
+	}
+	ok := true
+	each(func(n Node, id uint64) {
+		at := &b.single[id-r.low]
+		ok = ok && *at == None
+		*at = n
+	})
+	if !ok {
+		b.single = nil
+	}
+	return ok
+}
+
+// fillBuckets fills the buckets. each calls with all nodes and their ids, each time in
+// the same order.
+func (b *byID) fillBuckets(x *Tree, r idRange, each func(func(Node, uint64))) {
+	b.ends = hugepage.Make[uint32](int((r.high-r.low)>>b.shift) + 2)
+	b.nodes = hugepage.Make[Node](r.n)
+	if b.shift > 0 {
+		b.ids = hugepage.Make[uint64](r.n)
+	}
+	each(func(_ Node, id uint64) { b.ends[(id-r.low)>>b.shift+1]++ })
+	for i := 1; i < len(b.ends); i++ {
+		b.ends[i] += b.ends[i-1]
+	}
+	// Now they say where buckets begin; each moves on as its nodes are put there.
+	each(func(n Node, id uint64) {
+		at := &b.ends[(id-r.low)>>b.shift]
+		b.nodes[*at] = n
+		if b.shift > 0 {
+			b.ids[*at] = id
+		}
+		*at++
+	})
+	from := uint32(0)
+	for _, to := range b.ends {
+		if to-from > 1 {
+			b.sort(x, int(from), int(to))
+		}
+		from = to
+	}
+}
+
+// sort puts a bucket in order.
+func (b *byID) sort(x *Tree, from, to int) {
+	nodes := b.nodes[from:to]
+	if b.shift == 0 {
+		if !slices.IsSortedFunc(nodes, x.byStart) {
+			slices.SortFunc(nodes, x.byStart)
+		}
+		return
+	}
+	type entry struct {
+		id   uint64
+		node Node
+	}
+	ids := b.ids[from:to]
+	list := make([]entry, len(nodes))
+	for i, n := range nodes {
+		list[i] = entry{ids[i], n}
+	}
+	slices.SortFunc(list, func(a, b entry) int {
+		if a.id != b.id {
+			return cmp.Compare(a.id, b.id)
+		}
+		return x.byStart(a.node, b.node)
+	})
+	for i, e := range list {
+		nodes[i], ids[i] = e.node, e.id
+	}
+}
 
 // byStart orders nodes.
 func (x *Tree) byStart(m, n Node) int {
 	return cmp.Or(cmp.Compare(x.At(m).Start, x.At(n).Start), cmp.Compare(m, n))
 }
 
-// closeIDs makes an index of close ids. each calls with all nodes and their ids, each
-// time in the same order.
-func (x *Tree) closeIDs(r idRange, each func(func(Node, uint64))) byID {
-	b := byID{nodes: make([]Node, r.n), low: r.low, ends: make([]uint32, r.high-r.low+2)}
-	each(func(_ Node, id uint64) { b.ends[id-r.low+1]++ })
-	for i := 1; i < len(b.ends); i++ {
-		b.ends[i] += b.ends[i-1]
-	}
-	// Now they say where nodes begin; each moves on as its nodes are put there.
-	each(func(n Node, id uint64) {
-		at := &b.ends[id-r.low]
-		b.nodes[*at] = n
-		*at++
-	})
-	from := uint32(0)
-	for _, to := range b.ends {
-		if of := b.nodes[from:to]; len(of) > 1 && !slices.IsSortedFunc(of, x.byStart) {
-			slices.SortFunc(of, x.byStart)
-		}
-		from = to
-	}
-	return b
-}
-
-// farIDs makes an index of any ids.
-func (x *Tree) farIDs(r idRange, each func(func(Node, uint64))) byID {
-	type entry struct {
-		id   uint64
-		node Node
-	}
-	list := make([]entry, 0, r.n)
-	each(func(n Node, id uint64) { list = append(list, entry{id, n}) })
-	by := func(a, b entry) int { return cmp.Or(cmp.Compare(a.id, b.id), x.byStart(a.node, b.node)) }
-	if !slices.IsSortedFunc(list, by) {
-		slices.SortFunc(list, by)
-	}
-	b := byID{nodes: make([]Node, len(list)), ids: make([]uint64, len(list))}
-	for i, e := range list {
-		b.nodes[i], b.ids[i] = e.node, e.id
-	}
-	return b
-}
-
 // of returns the nodes of an id.
 func (b *byID) of(id uint64) []Node {
-	if b.ends != nil {
-		i := id - b.low
-		switch {
-		case i >= uint64(len(b.ends)):
+	i := id - b.low
+	if b.single != nil {
+		if i >= uint64(len(b.single)) || b.single[i] == None {
 			return nil
-		case i == 0:
-			return b.nodes[:b.ends[0]]
 		}
-		return b.nodes[b.ends[i-1]:b.ends[i]]
+		return b.single[i : i+1]
 	}
-	i, ok := slices.BinarySearch(b.ids, id)
-	if !ok {
+	i >>= b.shift
+	if i >= uint64(len(b.ends)) {
 		return nil
 	}
-	j := i + sort.Search(len(b.ids)-i, func(j int) bool { return b.ids[i+j] > id })
-	return b.nodes[i:j]
+	from, to := 0, int(b.ends[i])
+	if i > 0 {
+		from = int(b.ends[i-1])
+	}
+	if b.shift == 0 {
+		return b.nodes[from:to]
+	}
+	list := b.ids[from:to]
+	first, _ := slices.BinarySearch(list, id)
+	behind := first + sort.Search(len(list)-first, func(j int) bool { return list[first+j] > id })
+	return b.nodes[from+first : from+behind]
 }
 
 // maxLook is how many of an id are looked at around a moment: ids that stand for

@@ -1,7 +1,6 @@
 package calltree
 
 import (
-	"github.com/flagos-ai/flagos-trace/internal/hugepage"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
@@ -33,75 +32,19 @@ type linker struct {
 }
 
 // link finds the call and the operator of all device work.
-func (x *Tree) link() {
+func (x *Tree) link(of *ids) {
 	l := linker{Tree: x}
-	l.indexNodes()
+	all := [numKept]*byID{callID: &l.calls, operatorID: &l.operators, annotationID: &l.annotations}
+	inParallel(len(all)-1, func(i int) int { return -of.ranges[i+1].n }, func(i int) { *all[i+1] = x.index(of, kept(i+1)) })
 	l.arrows = x.newArrows()
 	n := len(x.work)
-	if n > 0 {
-		x.workOf = hugepage.Make[Work](int(x.work[n-1]) + 1)
-	}
-	for i := range x.workOf {
-		x.workOf[i] = NoWork
-	}
 	x.call, x.operator, x.why = make([]Node, n), make([]Node, n), make([]reason, n)
 	eachPiece(n, func(_, from, to int) {
 		for w := from; w < to; w++ {
-			x.workOf[x.work[w]] = Work(w)
+			x.of[x.work[w]] = -1 - int32(w)
 			e := x.WorkAt(Work(w))
 			x.call[w] = l.callOf(e)
 			x.operator[w], x.why[w] = l.operatorOf(e, x.call[w])
-		}
-	})
-}
-
-// indexNodes lists calls and operators by their ids.
-func (l *linker) indexNodes() {
-	const numIndexes = 3
-	all := [numIndexes]*byID{&l.calls, &l.operators, &l.annotations}
-	n := len(l.event)
-	in := hugepage.Make[uint8](n) // by node: which index it belongs into, numIndexes for none
-	id := func(i uint8, n Node) uint64 {
-		if i == 0 {
-			return l.At(n).Correlation
-		}
-		return uint64(l.At(n).External)
-	}
-	seen := make([][numIndexes]idRange, pieces(n))
-	eachPiece(n, func(k, from, to int) {
-		for n := Node(from); n < Node(to); n++ {
-			e, i := l.At(n), uint8(numIndexes)
-			switch c := l.class[n]; {
-			case c == Call && e.Correlation != 0:
-				i = 0
-			case e.Flags&timeline.HasExternal == 0:
-			case c == Operator:
-				i = 1
-			case c == Annotation || c == Step:
-				i = 2
-			}
-			if in[n] = i; i < numIndexes {
-				seen[k][i].see(id(i, n))
-			}
-		}
-	})
-	inParallel(numIndexes, func(i int) int { return i }, func(i int) {
-		var r idRange
-		for k := range seen {
-			r.join(seen[k][i])
-		}
-		each := func(f func(Node, uint64)) {
-			for n := range Node(len(in)) {
-				if in[n] == uint8(i) {
-					f(n, id(uint8(i), n))
-				}
-			}
-		}
-		switch {
-		case r.close():
-			*all[i] = l.closeIDs(r, each)
-		case r.n > 0:
-			*all[i] = l.farIDs(r, each)
 		}
 	})
 }
@@ -113,8 +56,12 @@ func (l *linker) callOf(work *timeline.Event) Node {
 	if work.Correlation == 0 {
 		return None
 	}
+	calls := l.calls.of(work.Correlation)
+	if len(calls) == 1 {
+		return calls[0] // without a look at it
+	}
 	best, bestAgrees := None, false
-	for _, c := range l.near(l.calls.of(work.Correlation), work.Start) {
+	for _, c := range l.near(calls, work.Start) {
 		e := l.At(c)
 		agrees := work.Flags&e.Flags&timeline.HasExternal != 0 && work.External == e.External
 		switch {
@@ -170,15 +117,19 @@ func (l *linker) operatorOf(work *timeline.Event, call Node) (Node, reason) {
 // named returns the operator that the External id of work, or of a call, names;
 // where it names none, the annotation: of several the one around the call.
 func (l *linker) named(e *timeline.Event, correlation uint64, call Node) Node {
-	t := e.Start
-	if call != None {
-		t = l.At(call).Start + l.At(call).Duration()/2
-	}
 	// What had no External id got the correlation id from older versions of Kineto.
 	doubtful := uint64(e.External) == correlation
 	for _, index := range []*byID{&l.operators, &l.annotations} {
+		nodes := index.of(uint64(e.External))
+		if len(nodes) == 1 && !doubtful {
+			return nodes[0] // without a look at it
+		}
+		t := e.Start
+		if call != None {
+			t = l.At(call).Start + l.At(call).Duration()/2
+		}
 		best, miss := None, int64(0)
-		for _, c := range l.near(index.of(uint64(e.External)), t) {
+		for _, c := range l.near(nodes, t) {
 			o := l.At(c)
 			away := max(o.Start-t, t-o.End, 0)
 			if call != None && l.t.Rows[o.Row].PID != l.t.Rows[l.At(call).Row].PID {

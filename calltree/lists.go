@@ -8,45 +8,37 @@ import (
 )
 
 // classify says what each event is, lists the device work, and marks what is no node.
-func (x *Tree) classify() []Class {
+// inRow is by piece of the trace and row how many nodes there are.
+func (x *Tree) classify() (class []Class, inRow [][]int) {
 	n := x.t.Events.Len()
-	class := hugepage.Make[Class](n)
-	x.nodeOf = hugepage.Make[Node](n)
+	class = hugepage.Make[Class](n)
+	inRow = make([][]int, pieces(n))
+	x.of = hugepage.Make[int32](n)
 	works := make([][]uint32, pieces(n))
 	eachPiece(n, func(k, from, to int) {
 		c := newClassifier(x.t)
+		count := make([]int, len(x.t.Rows))
+		inRow[k] = count
 		for i := uint32(from); i < uint32(to); i++ {
-			class[i] = c.class(i)
-			x.nodeOf[i] = None
-			if class[i] == none && x.isWork(i) {
+			e := x.t.Events.At(i)
+			class[i] = c.class(i, e)
+			switch {
+			case class[i] != none:
+				count[e.Row]++
+			case e.Kind.OnDevice() && e.Flags&timeline.Instant == 0:
 				works[k] = append(works[k], i)
 			}
 		}
 	})
 	x.work = slices.Concat(works...)
-	return class
-}
-
-// isWork reports whether an event is a span of device work.
-func (x *Tree) isWork(i uint32) bool {
-	e := x.t.Events.At(i)
-	return e.Kind.OnDevice() && e.Flags&timeline.Instant == 0 && (x.t.Source == nil || x.t.Source.Events.At(i).Phase == 0)
+	return class, inRow
 }
 
 // rowLists lists the events that are nodes by row, one row behind the other in one
-// array, which becomes the list of the nodes' events.
-func (x *Tree) rowLists(class []Class) [][]uint32 {
+// array, which becomes the list of the nodes' events. at is what classify counted; it
+// becomes where the next one goes.
+func (x *Tree) rowLists(class []Class, at [][]int) [][]uint32 {
 	rows, n := len(x.t.Rows), len(class)
-	// By piece of the trace and row: how many there are, then where they go.
-	at := make([][]int, pieces(n))
-	eachPiece(n, func(k, from, to int) {
-		at[k] = make([]int, rows)
-		for i := from; i < to; i++ {
-			if class[i] != none {
-				at[k][x.t.Events.At(uint32(i)).Row]++
-			}
-		}
-	})
 	total := 0
 	begins := make([]int, rows+1)
 	for row := range rows {

@@ -2,16 +2,17 @@ package calltree
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/flagos-ai/flagos-trace/internal/hugepage"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
-// nest makes the nodes, of several threads at a time.
-func (x *Tree) nest() {
-	class := x.classify()
-	lists := x.rowLists(class)
+// nest makes the nodes, of several threads at a time, and says which have ids.
+func (x *Tree) nest() *ids {
+	class, inRow := x.classify()
+	lists := x.rowLists(class, inRow)
 	joined := x.joinStrayPython(lists, class)
 
 	total := 0
@@ -29,15 +30,22 @@ func (x *Tree) nest() {
 	if joined {
 		x.event = hugepage.Make[uint32](total)
 	}
+	of := &ids{kept: hugepage.Make[kept](total)}
 	inParallel(len(threads), func(i int) int { return -len(threads[i].list) }, func(i int) {
 		t := threads[i]
 		x.sortSpans(t.list, class)
 		if joined {
 			copy(x.event[t.at:], t.list)
 		}
-		t.nest(class)
+		t.nest(class, of.kept)
 	})
+	for _, t := range threads {
+		for k := range of.ranges {
+			of.ranges[k].join(t.ids[k])
+		}
+	}
 	x.gather(threads)
+	return of
 }
 
 // gather puts together what was learned of each thread.
@@ -55,6 +63,9 @@ func (x *Tree) gather(threads []*thread) {
 		}
 		x.scopes = append(x.scopes, t.scopes[1:]...)
 		x.steps = append(x.steps, t.steps...)
+		for c, n := range t.counts {
+			x.counts[c] += n
+		}
 		if !t.hasOps {
 			continue
 		}
@@ -69,9 +80,12 @@ func (x *Tree) gather(threads []*thread) {
 
 // open is a span that has begun.
 type open struct {
-	node Node
-	end  int64
-	to   int64 // children cover it up to here
+	node    Node
+	op      Node  // the innermost operator at or around it
+	scope   int32 // in thread.scopes
+	end     int64
+	to      int64 // children cover it up to here
+	covered int64
 }
 
 // thread is a row while its nodes are made, and what is learned of it.
@@ -82,33 +96,36 @@ type thread struct {
 	at      Node     // its first node
 	scopes  []scope
 	steps   []Node
+	counts  [NumClasses]int
+	ids     [numKept]idRange
 	hasOps  bool
 	opsSpan timeline.Window
 }
 
 // nest makes the nodes of the thread's spans, which are in order.
-func (t *thread) nest(class []Class) {
+func (t *thread) nest(class []Class, kept []kept) {
 	x := t.Tree
 	t.scopes = []scope{{None, None, None}}
-	var stack []open
+	// The lowest one never ends, and stands for no node. Fields are written where they
+	// stand: a processor waits for what is stored in parts and copied as a whole.
+	stack := make([]open, 64)
+	stack[0] = open{node: None, op: None, end: math.MaxInt64}
+	depth := 0
 	for k, i := range t.list {
 		e := x.t.Events.At(i)
 		n := t.at + Node(k)
 		middle := e.Start + e.Duration()/2
-		for len(stack) > 0 && stack[len(stack)-1].end <= middle {
-			x.end[stack[len(stack)-1].node] = n
-			stack = stack[:len(stack)-1]
+		p := &stack[depth]
+		for p.end <= middle && depth > 0 {
+			x.end[p.node], x.covered[p.node] = n, p.covered
+			depth--
+			p = &stack[depth]
 		}
-		parent, op, in := None, None, int32(0)
-		if k := len(stack) - 1; k >= 0 {
-			p := &stack[k]
-			parent, op, in = p.node, x.inOp[p.node], x.scope[p.node]
-			if from, to := max(e.Start, p.to), min(e.End, p.end); to > from {
-				x.covered[p.node] += to - from
-				p.to = to
-			}
+		if from, to := max(e.Start, p.to), min(e.End, p.end); to > from {
+			p.covered += to - from
+			p.to = to
 		}
-		c := class[i]
+		c, parent, op, in := class[i], p.node, p.op, p.scope
 		switch c {
 		case Operator:
 			op = n
@@ -122,12 +139,22 @@ func (t *thread) nest(class []Class) {
 		case Module, Annotation:
 			in = t.innerScope(in, n, c)
 		}
-		x.nodeOf[i] = n
+		if is, id := keptOf(c, e); is != noID {
+			kept[n] = is
+			t.ids[is].see(id)
+		}
+		t.counts[c]++
+		x.of[i] = int32(n) + 1
 		x.parent[n], x.class[n], x.inOp[n], x.scope[n] = parent, c, op, in
-		stack = append(stack, open{node: n, end: e.End, to: e.Start})
+		if depth++; depth == len(stack) {
+			stack = append(stack, stack...)
+		}
+		o := &stack[depth]
+		o.node, o.op, o.scope = n, op, in
+		o.end, o.to, o.covered = e.End, e.Start, 0
 	}
-	for _, o := range stack {
-		x.end[o.node] = t.at + Node(len(t.list))
+	for _, o := range stack[1 : depth+1] {
+		x.end[o.node], x.covered[o.node] = t.at+Node(len(t.list)), o.covered
 	}
 }
 

@@ -54,9 +54,13 @@ const minRun = 24
 func (s *sorter) sort(list []uint32) {
 	var runs []run
 	for at := 0; at < len(list); {
-		end := at + 1
-		for end < len(list) && s.compare(list[end-1], list[end]) < 0 {
-			end++
+		end, last := at+1, s.start(list[at])
+		for end < len(list) {
+			start := s.start(list[end])
+			if start < last || start == last && s.compare(list[end-1], list[end]) >= 0 {
+				break
+			}
+			end, last = end+1, start
 		}
 		if end-at < minRun && end < len(list) {
 			end = min(len(list), at+minRun)
@@ -93,14 +97,25 @@ func (s *sorter) merge(list []uint32, a, b run) {
 	right := list[b.from : b.from+to]
 	s.scratch = append(s.scratch[:0], left...)
 	left, out := s.scratch, list[a.from+from:b.from+to]
-	k := 0
-	for len(left) > 0 && len(right) > 0 {
-		if s.compare(right[0], left[0]) < 0 {
+	k, l, r := 0, s.start(left[0]), s.start(right[0])
+	for {
+		if r < l || r == l && s.compare(right[0], left[0]) < 0 {
 			out[k], right = right[0], right[1:]
-		} else {
-			out[k], left = left[0], left[1:]
+			k++
+			if len(right) == 0 {
+				break
+			}
+			r = s.start(right[0])
+			continue
 		}
+		out[k], left = left[0], left[1:]
 		k++
+		if len(left) == 0 {
+			break
+		}
+		l = s.start(left[0])
 	}
 	copy(out[k:], left)
 }
+
+func (s *sorter) start(i uint32) int64 { return s.x.t.Events.At(i).Start }

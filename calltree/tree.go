@@ -34,7 +34,7 @@ type Tree struct {
 	covered []int64 // ns
 
 	scopes []scope
-	nodeOf []Node   // by event of the trace
+	of     []int32  // by event of the trace: 1 + the node it is, or -1 - the work; 0 for neither
 	rows   []uint32 // that have nodes, in their order
 	first  []Node   // by entry of rows: its first node; and one more
 
@@ -44,12 +44,12 @@ type Tree struct {
 	operator []Node
 	why      []reason
 
-	workOf   []Work        // by event, only as long as the last device event
-	byOwner  []Work        // works by operator, then in order; those without stand first
-	ownerAt  []int32       // by node + 1: where its works begin in byOwner; and one more
-	before   []int64       // by place in byOwner: the device time of those before it, ns; and one more
-	forward  map[Node]Node // backward operator to forward operator
-	steps    []Node        // in the order of their starts
+	byOwner  []Work     // works by operator, then in order; those without stand first
+	ownerAt  []int32    // by node + 1: where its works begin in byOwner; and one more
+	before   []int64    // by place in byOwner: the device time of those before it, ns; and one more
+	forward  []backward // in the order of nodes
+	steps    []Node     // in the order of their starts
+	counts   [NumClasses]int
 	hasHost  bool
 	opsOnRow map[uint32]bool
 	opsSpan  timeline.Window
@@ -61,10 +61,10 @@ type scope struct{ module, annotation, step Node }
 // New builds the tree of a trace.
 func New(t *timeline.Trace) *Tree {
 	x := &Tree{t: t}
-	x.nest()
+	ids := x.nest()
 	var group sync.WaitGroup
 	group.Go(x.linkForward)
-	x.link()
+	x.link(ids)
 	x.sum()
 	group.Wait()
 	return x
@@ -75,6 +75,9 @@ func (x *Tree) Trace() *timeline.Trace { return x.t }
 
 // Len returns the number of nodes.
 func (x *Tree) Len() int { return len(x.event) }
+
+// Count returns the number of nodes of a class.
+func (x *Tree) Count(c Class) int { return x.counts[c] }
 
 // Nodes yields all nodes: thread by thread, a node before those inside it, and
 // otherwise in the order of their starts.
@@ -107,7 +110,7 @@ func (x *Tree) Event(n Node) uint32 { return x.event[n] }
 func (x *Tree) At(n Node) *timeline.Event { return x.t.Events.At(x.event[n]) }
 
 // Of returns the node of an event of the trace, None if it is none.
-func (x *Tree) Of(event uint32) Node { return x.nodeOf[event] }
+func (x *Tree) Of(event uint32) Node { return Node(max(0, x.of[event])) - 1 }
 
 // Name returns the name of the node's span.
 func (x *Tree) Name(n Node) string { return x.t.Strings.At(x.At(n).Name) }
@@ -165,9 +168,16 @@ func (x *Tree) Forward(n Node) Node {
 	if len(x.forward) == 0 {
 		return None
 	}
-	for n = x.Enclosing(n, Operator); n != None; n = x.Enclosing(x.parent[n], Operator) {
-		if f, ok := x.forward[n]; ok {
-			return f
+	first, last := x.forward[0].node, x.forward[len(x.forward)-1].node
+	for n = x.Enclosing(n, Operator); n >= first; n = x.Enclosing(x.parent[n], Operator) {
+		if n > last {
+			continue
+		}
+		// They are nearly as far apart everywhere.
+		guess := int(int64(n-first) * int64(len(x.forward)) / int64(last-first+1))
+		i := searchNear(len(x.forward), guess, func(i int) bool { return x.forward[i].node >= n })
+		if x.forward[i].node == n {
+			return x.forward[i].of
 		}
 	}
 	return None

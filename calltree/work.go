@@ -4,6 +4,7 @@ import (
 	"iter"
 	"sort"
 
+	"github.com/flagos-ai/flagos-trace/internal/hugepage"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
@@ -32,8 +33,8 @@ func (x *Tree) WorkName(w Work) string { return x.t.Strings.At(x.WorkAt(w).Name)
 
 // WorkOf returns the work that an event of the trace is, NoWork if it is none.
 func (x *Tree) WorkOf(event uint32) Work {
-	if int(event) < len(x.workOf) {
-		return x.workOf[event]
+	if int(event) < len(x.of) {
+		return Work(max(0, -x.of[event])) - 1
 	}
 	return NoWork
 }
@@ -110,7 +111,7 @@ func (x *Tree) WorksOf(n Node) iter.Seq[Work] {
 // sum lists work by operator, and adds up device time: what is inside a node stands
 // behind it.
 func (x *Tree) sum() {
-	x.ownerAt = make([]int32, len(x.event)+2)
+	x.ownerAt = hugepage.Make[int32](len(x.event) + 2)
 	for _, n := range x.operator {
 		x.ownerAt[n+1]++
 	}

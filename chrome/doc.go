@@ -26,8 +26,9 @@
 // to begin; workers take blocks apart, each from its beginning; one goroutine, the
 // caller's, takes them in order, checks that each block was used up exactly (if
 // not, the rest is read again together with what follows), and adds events to the
-// timeline. Strict JSON costs one pass. Anything else is first mended into strict
-// JSON, event by event, and then read like the rest. At the end begins and ends
+// timeline. Strict JSON costs one pass, in which keys and shared values that stood
+// so in an event before are only compared with it (shape). Anything else is first
+// mended into strict JSON, event by event, and then read like the rest. At the end begins and ends
 // are paired, arrows are put on the events they stand on, times become absolute,
 // and rows, processes and the producer are told.
 //

@@ -10,16 +10,20 @@ const (
 	highs = 0x8080808080808080
 )
 
+// special marks, by their highest bits, the bytes of x that a JSON string cannot hold as
+// they are, or that are not ASCII. A borrow can only mark bytes above a true hit, so the
+// lowest mark is exact.
+func special(x uint64) uint64 {
+	// The quote and what is below the space are below 0x21 where the second bit is turned.
+	return (x | ((x ^ ones*2) - ones*0x21) | ((x ^ ones*'\\') - ones)) & highs
+}
+
 // plainEnd returns the index of the first byte of b from i on that a JSON string
 // cannot hold as it is, or that is not ASCII; len(b) if there is none. Eight
-// bytes are looked at together: a borrow can only mark bytes above a true hit,
-// so the lowest mark is exact.
+// bytes are looked at together.
 func plainEnd[T string | []byte](b T, i int) int {
 	for ; i+8 <= len(b); i += 8 {
-		x := load64(b, i)
-		quote, slash := x^(ones*'"'), x^(ones*'\\')
-		m := x | ((x - ones*0x20) &^ x) | ((quote - ones) &^ quote) | ((slash - ones) &^ slash)
-		if m &= highs; m != 0 {
+		if m := special(load64(b, i)); m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 	}
@@ -32,9 +36,9 @@ func plainEnd[T string | []byte](b T, i int) int {
 }
 
 func load64[T string | []byte](b T, i int) uint64 {
-	_ = b[i+7]
-	return uint64(b[i]) | uint64(b[i+1])<<8 | uint64(b[i+2])<<16 | uint64(b[i+3])<<24 |
-		uint64(b[i+4])<<32 | uint64(b[i+5])<<40 | uint64(b[i+6])<<48 | uint64(b[i+7])<<56
+	w := b[i : i+8]
+	return uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
+		uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
 }
 
 const hexDigits = "0123456789abcdef"

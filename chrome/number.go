@@ -3,6 +3,7 @@ package chrome
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 )
 
@@ -24,6 +25,65 @@ func appendMicros(dst []byte, ns int64) []byte {
 	dst = strconv.AppendUint(dst, u/1000, 10)
 	f := u % 1000
 	return append(dst, '.', byte('0'+f/100), digits2[2*(f%100)], digits2[2*(f%100)+1])
+}
+
+// digitsEnd returns the index of the first byte of b from i on that is no digit.
+func digitsEnd(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		if m := noDigits(load64(b, i)); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for i < len(b) && b[i]-'0' <= 9 {
+		i++
+	}
+	return i
+}
+
+// noDigits marks, by their highest bits, the bytes of x that are no decimal digits.
+func noDigits(x uint64) uint64 {
+	x ^= ones * '0'
+	return (x&^highs + ones*(0x80-10) | x) & highs
+}
+
+// eightDigits is the number whose digits are the bytes of x, the first one lowest.
+func eightDigits(x uint64) uint64 {
+	x &= ones * 15
+	x = x*10 + x>>8 // each second byte: two digits
+	x &= 0x00ff00ff00ff00ff
+	x = x*100 + x>>16
+	x &= 0x0000ffff0000ffff
+	return (x*10000 + x>>32) & 0xffffffff
+}
+
+// digits reads at most 16 digits; ok is false for anything else.
+func digits(b []byte) (n int64, ok bool) {
+	if len(b) == 0 || len(b) > 16 {
+		return 0, false
+	}
+	if k := len(b) - 8; k >= 0 {
+		x := load64(b, k)
+		if noDigits(x) != 0 {
+			return 0, false
+		}
+		n = int64(eightDigits(x))
+		if k == 0 {
+			return n, true
+		}
+		// Those before them, with zeros before those.
+		x = load64(b, 0)<<(8*(8-k)) | (ones*'0')>>(8*k)
+		if noDigits(x) != 0 {
+			return 0, false
+		}
+		return n + 1e8*int64(eightDigits(x)), true
+	}
+	for _, c := range b {
+		if c-'0' > 9 {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n, true
 }
 
 // parseMicros reads a decimal number of microseconds as nanoseconds, exactly;

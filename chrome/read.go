@@ -39,9 +39,9 @@ type ReadOptions struct {
 	// DropOffsets leaves out where events stand in the text. With DropArgs, most events
 	// then have nothing beyond their columns, and the timeline no table of it.
 	DropOffsets bool
-	// Keep, if it is set, is asked for the raw arguments that DropArgs leaves in all the
-	// same. They are valid until it returns.
-	Keep func(args []byte) bool
+	// KeepKeys are keys of arguments: an event that has one of them keeps its raw
+	// arguments in spite of DropArgs.
+	KeepKeys []string
 }
 
 // Class is what events are counted by. An instant is 'i', however it was spelled.
@@ -93,7 +93,7 @@ func Read(r io.Reader, o ReadOptions) (*Document, error) {
 		return nil, packedError(err)
 	}
 	defer in.Close()
-	d := documentReader{builder: newBuilder(o), in: in, workers: o.Workers}
+	d := documentReader{builder: newBuilder(o), in: in, o: &o}
 	err = d.document()
 	if err != nil && (in.Err() == nil || in.Damaged()) {
 		return nil, err
@@ -119,7 +119,7 @@ func packedError(err error) error {
 type documentReader struct {
 	*builder
 	in        *unpack.Text
-	workers   int
+	o         *ReadOptions
 	pipelines []*pipeline
 	events    bool // a list of events was there
 	ended     bool // what comes cannot be read, and that was said
@@ -171,7 +171,7 @@ func (d *documentReader) document() error {
 // behind the closing one. closed is false if the text ended before.
 func (d *documentReader) list(s *scanner) (closed bool, err error) {
 	d.events = true
-	p := newPipeline(s.buf[s.at:], s.r, s.offset(), d.workers, d.rules)
+	p := newPipeline(s.buf[s.at:], s.r, s.offset(), d.o)
 	d.pipelines = append(d.pipelines, p)
 	closed, err = p.each(d.block)
 	if err != nil {

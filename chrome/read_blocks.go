@@ -29,12 +29,13 @@ type block struct {
 
 // pipeline reads a list of events: a splitter, workers, and whoever calls each.
 type pipeline struct {
-	rules *Rules
-	free  chan *block
-	todo  chan *block
-	order chan *block
-	quit  chan struct{}
-	group sync.WaitGroup
+	o      *ReadOptions
+	shapes shapes // of whoever calls each
+	free   chan *block
+	todo   chan *block
+	order  chan *block
+	quit   chan struct{}
+	group  sync.WaitGroup
 
 	// What is left when the list has been closed.
 	left   *block
@@ -45,19 +46,20 @@ type pipeline struct {
 // newPipeline starts to read a list whose text is head and then r; the opening
 // bracket has been consumed. base is the offset of head in the text. The caller
 // must call close.
-func newPipeline(head []byte, r io.Reader, base int64, workers int, rules *Rules) *pipeline {
-	inFlight := workers + 2
+func newPipeline(head []byte, r io.Reader, base int64, o *ReadOptions) *pipeline {
+	inFlight := o.Workers + 2
 	p := &pipeline{
-		rules: rules, free: make(chan *block, inFlight), todo: make(chan *block, inFlight),
+		o: o, free: make(chan *block, inFlight), todo: make(chan *block, inFlight),
 		order: make(chan *block, inFlight), quit: make(chan struct{}),
 	}
 	for range inFlight {
-		p.free <- &block{lexer: lexer{rules: rules}, ready: make(chan struct{}, 1)}
+		p.free <- &block{lexer: newLexer(o), ready: make(chan struct{}, 1)}
 	}
-	for range workers {
+	for range o.Workers {
 		p.group.Go(func() {
+			known := new(shapes)
 			for b := range p.todo {
-				b.run()
+				b.run(known)
 				b.ready <- struct{}{}
 			}
 		})
@@ -73,7 +75,12 @@ func (p *pipeline) close() {
 	p.group.Wait()
 }
 
-func (b *block) run() {
+func newLexer(o *ReadOptions) lexer { return lexer{rules: o.Rules, keepKeys: o.KeepKeys} }
+
+// run takes the block apart with what the caller's blocks before it taught, and adds to
+// it.
+func (b *block) run(known *shapes) {
+	b.shapes = known
 	b.reset(b.started)
 	b.rest, b.stop = b.lexer.run(0, b.last)
 }
@@ -157,7 +164,7 @@ func (p *pipeline) each(build func(*block) error) (closed bool, err error) {
 		if b.started != state {
 			b.started = state
 			b.text = b.text[:b.limit]
-			b.run()
+			b.run(&p.shapes)
 		}
 		own := b // given back when done
 		for {
@@ -192,7 +199,7 @@ func (p *pipeline) each(build func(*block) error) (closed bool, err error) {
 // takes to have twice that.
 func (p *pipeline) join(b *block, state listState) *block {
 	rest := b.text[b.rest:b.limit]
-	j := &block{lexer: lexer{rules: p.rules}, base: b.base + int64(b.rest), started: state, last: b.last}
+	j := &block{lexer: newLexer(p.o), base: b.base + int64(b.rest), started: state, last: b.last}
 	j.text = append(make([]byte, 0, 2*len(rest)+blockBytes), rest...)
 	for want := 2 * len(rest); len(j.text) <= want && !j.last; {
 		n := p.next()
@@ -205,7 +212,7 @@ func (p *pipeline) join(b *block, state listState) *block {
 		p.free <- n
 	}
 	j.limit = len(j.text)
-	j.run()
+	j.run(&p.shapes)
 	return j
 }
 

@@ -20,9 +20,11 @@ type builder struct {
 	counts  map[classKey]uint64
 	last    *uint64 // of lastKey
 	lastKey classKey
+	lastCat string // its category as it stands in quotes; "" if it has escapes
 
 	names   textCache
 	rowIDs  [256]rowEntry
+	lastRow *rowEntry // in rowIDs
 	scratch []byte
 	rowInfo []rowInfo // parallel to t.Rows
 
@@ -38,10 +40,10 @@ type builder struct {
 	visit       func(t *timeline.Trace, event uint32, args []byte)
 	dropArgs    bool
 	dropOffsets bool
-	keep        func(args []byte) bool // which of them are not dropped; never nil
-	late        []uint32               // events whose arguments count when all are read
-	lateArgs    *timeline.Args         // theirs, and those of ends: t.Args if none are dropped
-	open        uint32                 // in lateArgs: "finished": false
+	keepKeys    []string       // of those that are not dropped
+	late        []uint32       // events whose arguments count when all are read
+	lateArgs    *timeline.Args // theirs, and those of ends: t.Args if none are dropped
+	open        uint32         // in lateArgs: "finished": false
 }
 
 type classKey struct {
@@ -51,6 +53,7 @@ type classKey struct {
 
 type rowEntry struct {
 	key string // pid, 0, tid as they stood
+	pid int    // length
 	id  uint32
 	set bool
 }
@@ -75,13 +78,10 @@ func newBuilder(o ReadOptions) *builder {
 	}
 	b.src = b.t.Source
 	b.src.Whole = true
-	b.find.limit, b.visit, b.dropArgs, b.dropOffsets, b.keep = o.MaxFindings, o.Visit, o.DropArgs, o.DropOffsets, o.Keep
+	b.find.limit, b.visit, b.dropArgs, b.dropOffsets, b.keepKeys = o.MaxFindings, o.Visit, o.DropArgs, o.DropOffsets, o.KeepKeys
 	b.lateArgs = &b.t.Args
 	if b.dropArgs {
 		b.lateArgs = new(timeline.Args)
-	}
-	if b.keep == nil {
-		b.keep = func([]byte) bool { return false }
 	}
 	return b
 }
@@ -114,7 +114,7 @@ func (b *builder) noted(k *block, n *note, event int64) {
 }
 
 func (b *builder) item(k *block, it *item) {
-	category := b.text(it.cat.in(k.text))
+	category := b.category(it.cat.in(k.text))
 	b.count(classKey{category, it.phase})
 	offset := k.base + int64(it.at)
 	switch it.phase {
@@ -132,6 +132,18 @@ func (b *builder) item(k *block, it *item) {
 		return
 	}
 	b.event(k, it, category, offset)
+}
+
+// category is text for a category, which is mostly that of the event before.
+func (b *builder) category(v Value) uint32 {
+	if b.lastCat != "" && v.Is(b.lastCat) {
+		return b.lastKey.category
+	}
+	id := b.text(v)
+	if b.lastCat = b.t.Strings.At(id); !v.Is(b.lastCat) {
+		b.lastCat = ""
+	}
+	return id
 }
 
 func (b *builder) count(c classKey) {
@@ -168,14 +180,17 @@ func (b *builder) event(k *block, it *item, category uint32, offset int64) {
 		Start: it.ts, End: it.ts, Correlation: it.correlation,
 		Name: b.text(it.name.in(k.text)), Category: category, Row: row, Kind: it.kind,
 	}
-	args := members(it.args.in(k.text))
 	late := (b.visit != nil || b.dropArgs) && (it.phase == 'B' || it.phase == 'X' && category == 0)
 	s := timeline.SourceEvent{}
-	switch {
-	case late:
-		s.Args = b.lateArgs.Add(args)
-	case !b.dropArgs || b.keep(args):
-		s.Args = t.Args.Add(args)
+	var args []byte // not looked at where nobody needs them
+	if kept := !b.dropArgs || it.has&itemKeep != 0; late || kept || b.visit != nil {
+		args = members(it.args.in(k.text))
+		switch {
+		case late:
+			s.Args = b.lateArgs.Add(args)
+		case kept:
+			s.Args = t.Args.Add(args)
+		}
 	}
 	if !b.dropOffsets {
 		s.SetOffset(offset)
@@ -294,9 +309,13 @@ func textHash(s []byte) uint64 {
 // row finds the row of an event.
 func (b *builder) row(k *block, it *item, offset int64) uint32 {
 	pid, tid := it.pid.in(k.text), it.tid.in(k.text)
+	if l := b.lastRow; l != nil && l.pid == len(pid) && len(l.key) == len(pid)+1+len(tid) && l.key[:l.pid] == string(pid) && l.key[l.pid+1:] == string(tid) {
+		return l.id
+	}
 	key := append(append(append(b.scratch[:0], pid...), 0), tid...)
 	b.scratch = key
 	at := &b.rowIDs[textHash(key)&255]
+	b.lastRow = at
 	if at.set && at.key == string(key) {
 		return at.id
 	}
@@ -304,7 +323,7 @@ func (b *builder) row(k *block, it *item, offset int64) uint32 {
 	r.PID, r.PIDText, r.EmptyPID = b.rowID(pid, offset)
 	r.TID, r.TIDText, r.EmptyTID = b.rowID(tid, offset)
 	r.Kind = timeline.RowOther
-	*at = rowEntry{string(key), b.t.Row(r), true}
+	*at = rowEntry{string(key), len(pid), b.t.Row(r), true}
 	for len(b.rowInfo) < len(b.t.Rows) {
 		b.rowInfo = append(b.rowInfo, rowInfo{kind: timeline.RowOther})
 	}

@@ -3,11 +3,23 @@ package chrome
 // event takes apart the event at b[i], which must be strict JSON; it returns its
 // end, -1 if it is anything else or not complete.
 func (l *lexer) event(b []byte, i int) int {
-	it := &l.cur
-	*it = item{detail: -1}
-	l.set = 0
-	l.ts, l.dur, l.scope, l.binding, l.phase, l.tdur, l.badArgs = span{}, span{}, span{}, span{}, span{}, span{}, span{}
+	if l.shapes != nil {
+		if end := l.shaped(b, i); end > 0 {
+			return end
+		}
+	}
+	return l.anyEvent(b, i)
+}
+
+// begin forgets the event before.
+func (l *lexer) begin() {
+	l.set, l.keep, l.hasKind = 0, false, false
+	l.at = [numPlaces]span{}
 	l.extra = l.extra[:0]
+}
+
+func (l *lexer) anyEvent(b []byte, i int) int {
+	l.begin()
 	notes := len(l.notes)
 	i = skipSpace(b, i+1)
 	if i < len(b) && b[i] == '}' {
@@ -34,10 +46,11 @@ func (l *lexer) event(b []byte, i int) int {
 			i = skipSpace(b, i)
 		}
 		v := i
-		at := l.place(b[key+1 : end-1])
-		if at == &it.args && v < len(b) && b[v] == '{' {
-			if it.args.off != 0 {
-				l.set = 0
+		place := placeOf(b[key+1 : end-1])
+		at := &l.at[place]
+		if place == placeArgs && v < len(b) && b[v] == '{' {
+			if at.off != 0 {
+				l.set, l.keep = 0, false
 			}
 			i = l.arguments(b, v)
 		} else {
@@ -48,7 +61,7 @@ func (l *lexer) event(b []byte, i int) int {
 		}
 		s := span{uint32(v), uint32(i - v)}
 		switch {
-		case at == nil:
+		case place == placeNone:
 			l.extra = append(l.extra, span{uint32(key), uint32(end - key)}, s)
 		case at.off != 0:
 			l.note(RuleDuplicateKey, "an event names a key twice; the last one counts", v)
@@ -75,33 +88,6 @@ func (l *lexer) event(b []byte, i int) int {
 	}
 	l.notes = l.notes[:notes]
 	return -1
-}
-
-// place finds where the value of a key belongs, nil for a key without a place.
-func (l *lexer) place(key []byte) *span {
-	switch string(key) {
-	case "ph":
-		return &l.phase
-	case "cat":
-		return &l.cur.cat
-	case "name":
-		return &l.cur.name
-	case "pid":
-		return &l.cur.pid
-	case "tid":
-		return &l.cur.tid
-	case "ts":
-		return &l.ts
-	case "dur":
-		return &l.dur
-	case "id":
-		return &l.cur.id
-	case "args":
-		return &l.cur.args
-	case "bp":
-		return &l.binding
-	}
-	return nil
 }
 
 // arguments goes over an event's arguments and notes those that have a slot.
@@ -142,6 +128,7 @@ func (l *lexer) arguments(b []byte, i int) int {
 			l.keys[n] = span{uint32(start), uint32(len(key))}
 			n++
 		}
+		l.keep = l.keep || l.kept(key)
 		if slot := l.rules.args.slot(key); slot >= 0 {
 			l.marks |= 1 << slot
 			if slot < numSlots {
@@ -233,18 +220,14 @@ func scalarEnd(b []byte, i int) int {
 		i++
 	}
 	whole := i
-	for i < len(b) && b[i]-'0' <= 9 {
-		i++
-	}
+	i = digitsEnd(b, i)
 	if i > whole && (b[whole] != '0' || i == whole+1) && i < len(b) {
 		if !scalarByte[b[i]] {
 			return i
 		}
 		if b[i] == '.' {
 			point := i
-			for i++; i < len(b) && b[i]-'0' <= 9; i++ {
-			}
-			if i > point+1 && i < len(b) && !scalarByte[b[i]] {
+			if i = digitsEnd(b, i+1); i > point+1 && i < len(b) && !scalarByte[b[i]] {
 				return i
 			}
 		}

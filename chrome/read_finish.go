@@ -2,6 +2,7 @@ package chrome
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/flagos-ai/flagos-trace/timeline"
@@ -116,7 +117,7 @@ func (b *builder) visitLate() {
 		if !b.dropArgs {
 			continue
 		}
-		if s.Args = 0; b.keep(args) {
+		if s.Args = 0; b.kept(args) {
 			s.Args = t.Args.Add(args)
 		}
 		switch e.Kind {
@@ -129,6 +130,16 @@ func (b *builder) visitLate() {
 		}
 	}
 	b.late, b.lateArgs = nil, nil
+}
+
+// kept reports whether arguments have one of the keys by which they are kept.
+func (b *builder) kept(args []byte) bool {
+	for m := WalkMembers(args); m.Next(); {
+		if slices.Contains(b.keepKeys, string(m.Key)) {
+			return true
+		}
+	}
+	return false
 }
 
 // rows says what each row is.

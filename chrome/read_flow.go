@@ -43,7 +43,10 @@ func (b *builder) flow(k *block, it *item, category uint32, offset int64) {
 	if text != "" && extra != "" {
 		text += ", "
 	}
-	f := timeline.SourceFlow{Offset: offset, Fields: t.Strings.ID(text + extra)}
+	f := timeline.SourceFlow{Offset: offset}
+	if text += extra; text != "" {
+		f.Fields = t.Strings.ID(text)
+	}
 	if f.Fields == 0 && b.deviceFlow(&p) {
 		if n := t.Events.Len(); n > 0 && attach(t.Events.At(uint32(n-1)), &p) {
 			return

@@ -3,6 +3,8 @@ package chrome
 import (
 	"bytes"
 	"math"
+	"math/bits"
+	"slices"
 	"strconv"
 
 	"github.com/flagos-ai/flagos-trace/timeline"
@@ -11,9 +13,14 @@ import (
 // finish makes an item of the event that was just taken apart, which stood at
 // l.text[at], and whose spans are of b.
 func (l *lexer) finish(b []byte, at int) {
-	it := &l.cur
-	it.at = uint32(at)
-	ph := l.phase.in(b)
+	n := len(l.items)
+	l.items = slices.Grow(l.items, 1)
+	it := &l.items[:n+1][n] // counts when it is whole
+	*it = item{
+		at: uint32(at), detail: -1, name: l.at[placeName], cat: l.at[placeCategory], pid: l.at[placePID], tid: l.at[placeTID],
+		id: l.at[placeID], args: l.at[placeArgs],
+	}
+	ph := l.at[placePhase].in(b)
 	if len(ph) == 3 && ph[0] == '"' {
 		it.phase = ph[1]
 	}
@@ -29,30 +36,31 @@ func (l *lexer) finish(b []byte, at int) {
 		return
 	}
 	if it.cat.off != 0 {
-		// Events of a category mostly follow one another.
-		if cat := it.cat.in(b).bare(); !bytes.Equal(cat, l.lastCategory) {
-			l.lastCategory = append(l.lastCategory[:0], cat...)
-			l.lastKind = l.rules.kinds[string(cat)]
+		if !l.hasKind {
+			l.kind = l.rules.kinds[string(it.cat.in(b).bare())]
 		}
-		it.kind = l.lastKind
+		it.kind = l.kind
 	}
-	it.ts, it.has = l.time(b, l.ts, itemTS, at)
+	it.ts, it.has = l.time(b, l.at[placeTS], itemTS, at)
 	if it.has&itemTS == 0 && it.phase != 'M' {
-		if l.ts.off == 0 {
+		if l.at[placeTS].off == 0 {
 			l.note(RuleTime, "an event without ts was left out", at)
 		}
 		return
 	}
-	if l.dur.off != 0 {
+	if l.at[placeDur].off != 0 {
 		if it.phase == 'X' {
-			d, has := l.time(b, l.dur, itemDur, at)
+			d, has := l.time(b, l.at[placeDur], itemDur, at)
 			it.dur, it.has = d, it.has|has
 		} else if it.phase != 'B' { // whose end says how long it is
-			l.extra = append(l.extra, l.quoted("dur"), l.dur)
+			l.extra = append(l.extra, l.quoted("dur"), l.at[placeDur])
 		}
 	}
 	if it.args.off != 0 && b[it.args.off] == '{' {
 		it.has |= itemArgs
+		if l.keep {
+			it.has |= itemKeep
+		}
 		l.argsOf(b, it, at)
 	} else if it.args.off != 0 {
 		if string(it.args.in(b)) != "null" {
@@ -64,12 +72,12 @@ func (l *lexer) finish(b []byte, at int) {
 		it.args = span{}
 	}
 	flow := it.phase == 's' || it.phase == 't' || it.phase == 'f'
-	if l.binding.off != 0 {
+	if l.at[placeBinding].off != 0 {
 		switch {
-		case flow && l.binding.in(l.text).Is("e"):
+		case flow && l.at[placeBinding].in(l.text).Is("e"):
 			it.has |= itemEnclosing
 		default:
-			l.extra = append(l.extra, l.quoted("bp"), l.binding)
+			l.extra = append(l.extra, l.quoted("bp"), l.at[placeBinding])
 		}
 	}
 	if !flow && it.id.off != 0 {
@@ -78,7 +86,7 @@ func (l *lexer) finish(b []byte, at int) {
 	if len(l.extra) > 0 {
 		l.fields(it)
 	}
-	l.items = append(l.items, *it)
+	l.items = l.items[:n+1]
 }
 
 // quoted appends a key to the text and returns where it stands.
@@ -96,7 +104,7 @@ func (l *lexer) fields(it *item) {
 			l.text = append(l.text, ", "...)
 		}
 		key, v := l.extra[k], l.extra[k+1]
-		if it.phase == 'X' && it.has&itemDur == 0 && l.dur.off == 0 && string(key.in(l.text)) == `"tdur"` {
+		if it.phase == 'X' && it.has&itemDur == 0 && l.at[placeDur].off == 0 && string(key.in(l.text)) == `"tdur"` {
 			if d, _, ok := readTime(v.in(l.text).bare()); ok && d >= 0 {
 				it.dur, it.has = d, it.has|itemDur
 				l.note(RuleDuration, "a span without dur; its tdur was taken", int(it.at))
@@ -134,18 +142,19 @@ func (l *lexer) time(b []byte, s span, has itemFlags, at int) (int64, itemFlags)
 // readTime is parseMicros, faster for the usual form and telling whether
 // digits were rounded away.
 func readTime(b []byte) (ns int64, rounded, ok bool) {
-	i := 0
-	var n int64
-	for i < len(b) && i < 15 && b[i]-'0' <= 9 {
-		n = n*10 + int64(b[i]-'0')
-		i++
+	point, unit := len(b), int64(1000)
+	for k := point - 2; k > 0 && k >= len(b)-4; k-- {
+		if unit /= 10; b[k] == '.' {
+			point = k
+			break
+		}
 	}
-	if i > 0 {
-		if i == len(b) {
+	if n, ok := digits(b[:point]); ok && n < math.MaxInt64/1000 {
+		if point == len(b) {
 			return n * 1000, false, true
 		}
-		if d := b[i+1:]; b[i] == '.' && len(d) == 3 && d[0]-'0' <= 9 && d[1]-'0' <= 9 && d[2]-'0' <= 9 {
-			return n*1000 + int64(d[0]-'0')*100 + int64(d[1]-'0')*10 + int64(d[2]-'0'), false, true
+		if f, ok := digits(b[point+1:]); ok {
+			return n*1000 + f*unit, false, true
 		}
 	}
 	ns, err := parseMicros(b)
@@ -197,9 +206,11 @@ func (l *lexer) argsOf(b []byte, it *item, at int) {
 		it.has |= itemUnfinished
 	}
 	if (it.phase == 'X' || it.phase == 'B') && it.kind >= timeline.Kernel && it.kind <= timeline.Sync {
-		it.detail = int32(len(l.details))
-		l.details = append(l.details, details{})
-		l.detail(b, &l.details[it.detail])
+		k := len(l.details)
+		it.detail = int32(k)
+		l.details = slices.Grow(l.details, 1)[:k+1] // in place: they are large
+		l.details[k] = details{}
+		l.detail(b, &l.details[k])
 	}
 }
 
@@ -217,10 +228,8 @@ func (v Value) integer() (int64, bool) {
 }
 
 func (l *lexer) detail(b []byte, d *details) {
-	for slot := slotDevice; slot < numSlots; slot++ {
-		if l.set&(1<<slot) == 0 {
-			continue
-		}
+	for set := l.set &^ (1<<slotDevice - 1); set != 0; set &= set - 1 {
+		slot := bits.TrailingZeros64(set)
 		v := l.slots[slot].in(b)
 		ok := false
 		switch slot {

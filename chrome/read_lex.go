@@ -40,6 +40,7 @@ const (
 	itemUnfinished
 	itemEnclosing // "bp": "e"
 	itemArgs      // args are an object, maybe an empty one
+	itemKeep      // with a key of ReadOptions.KeepKeys
 )
 
 // details are the arguments of an event by slot: integers, of 64 bits with or
@@ -72,18 +73,21 @@ type lexer struct {
 	decimal bool   // a time is no whole number of microseconds, as it is written
 	state   listState
 
-	cur   item
-	slots [numSlots]span
-	set   uint64
+	shapes   *shapes  // what was learned; nil: nothing is
+	keepKeys []string // arguments that are kept where others are dropped
+
 	// of the event at hand
-	dur, ts, scope, binding, tdur, badArgs span
-	phase                                  span
-	extra                                  []span // pairs of key and value
-	keys                                   [64]span
-	out                                    []byte // room for mended text
-	failures                               int    // elements in a row that could not be read
-	lastCategory                           []byte // and its kind
-	lastKind                               timeline.Kind
+	at      [numPlaces]span
+	slots   [numSlots]span
+	set     uint64
+	keep    bool
+	kind    timeline.Kind // of its category, if
+	hasKind bool
+	extra   []span // pairs of key and value
+
+	keys     [64]span
+	out      []byte // room for mended text
+	failures int    // elements in a row that could not be read
 }
 
 // listState is where in a list of events the lexer stands.

@@ -1,6 +1,9 @@
 package chrome
 
-import "unicode/utf8"
+import (
+	"math/bits"
+	"unicode/utf8"
+)
 
 // appendMembers appends raw members of an object (what timeline.Args stores) so
 // that the document stays strict JSON on one line, whatever they came from: text
@@ -229,7 +232,17 @@ func strictValue(b []byte, i, depth int) int {
 }
 
 func strictString(b []byte, i int) int {
-	for i++; ; {
+	// Most are short, and end with the first byte that is anything but plain.
+	for i++; i+8 <= len(b); i += 8 {
+		if m := special(load64(b, i)); m != 0 {
+			i += bits.TrailingZeros64(m) >> 3
+			if b[i] == '"' {
+				return i + 1
+			}
+			break
+		}
+	}
+	for {
 		if i = plainEnd(b, i); i >= len(b) {
 			return -1
 		}
@@ -283,11 +296,4 @@ func strictScalar(b []byte) bool {
 		i = end
 	}
 	return i == len(b)
-}
-
-func digitsEnd(b []byte, i int) int {
-	for i < len(b) && b[i]-'0' <= 9 {
-		i++
-	}
-	return i
 }

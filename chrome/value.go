@@ -111,6 +111,9 @@ func (v Value) bare() []byte {
 // else and for what an int64 does not hold.
 func (v Value) Int() (n int64, ok bool) {
 	b := v.bare()
+	if n, ok := digits(b); ok {
+		return n, true
+	}
 	if len(b) == 0 || len(b) > 20 {
 		return 0, false
 	}

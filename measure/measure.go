@@ -3,7 +3,6 @@ package measure
 import (
 	"cmp"
 	"slices"
-	"sort"
 
 	"github.com/flagos-ai/flagos-trace/calltree"
 	"github.com/flagos-ai/flagos-trace/event"
@@ -65,6 +64,8 @@ type Device struct {
 	HasOrdinal bool
 	// Works are the device's, in the order of their starts.
 	Works []calltree.Work
+	// Ends are their ends, in the order of times.
+	Ends []Ending
 }
 
 // deviceKey tells devices apart: of merged traces the ordinal is not enough.
@@ -79,24 +80,30 @@ func Of(x *calltree.Tree) *Run {
 	m := &Run{Works: hugepage.Make[Measures](x.NumWorks()), Steps: map[calltree.Node]int{}}
 	t := x.Trace()
 	devices := map[deviceKey]int{}
-	first := hugepage.Make[calltree.Work](x.Len()) // by call, 1 + the work that began first
+	known := make([]struct{ place, device int }, len(t.Rows)) // by row, the last ones, each + 1
+	first := hugepage.Make[calltree.Work](x.Len())            // by call, 1 + the work that began first
 	for w := range x.Works() {
 		e := x.WorkAt(w)
 		m.Works[w].Works, m.Works[w].DeviceNS = 1, e.Duration()
-		r := &t.Rows[e.Row]
-		k := deviceKey{pid: r.PID, text: r.PIDText}
-		p := t.Places[e.Place]
-		has := p.Has&event.HasDevice != 0
-		if has {
-			k.device = p.Device
+		on := &known[e.Row]
+		if on.place != int(e.Place)+1 {
+			r := &t.Rows[e.Row]
+			k := deviceKey{pid: r.PID, text: r.PIDText}
+			p := t.Places[e.Place]
+			has := p.Has&event.HasDevice != 0
+			if has {
+				k.device = p.Device
+			}
+			at, ok := devices[k]
+			if !ok {
+				m.Devices = append(m.Devices, Device{PID: k.pid, PIDText: k.text, Ordinal: k.device, HasOrdinal: has})
+				at = len(m.Devices)
+				devices[k] = at
+			}
+			on.place, on.device = int(e.Place)+1, at
 		}
-		at, ok := devices[k]
-		if !ok {
-			at = len(m.Devices)
-			devices[k] = at
-			m.Devices = append(m.Devices, Device{PID: k.pid, PIDText: k.text, Ordinal: k.device, HasOrdinal: has})
-		}
-		m.Devices[at].Works = append(m.Devices[at].Works, w)
+		d := &m.Devices[on.device-1]
+		d.Works = append(d.Works, w)
 		if c := x.Call(w); c != calltree.None {
 			if f := first[c]; f == 0 || e.Start < x.WorkAt(f-1).Start {
 				first[c] = w + 1
@@ -104,77 +111,26 @@ func Of(x *calltree.Tree) *Run {
 		}
 	}
 	for i := range m.Devices {
-		m.device(x, m.Devices[i].Works)
+		m.device(x, &m.Devices[i])
 	}
-	for c, w := range first {
-		if w == 0 {
-			continue
+	for w := range x.Works() {
+		if c := x.Call(w); c != calltree.None && first[c] == w+1 {
+			call, work := x.At(c).Start, x.WorkAt(w).Start
+			if !Apart(call, work) {
+				m.Works[w].DelayNS, m.Works[w].Launches = work-call, 1
+			}
 		}
-		call, work := x.At(calltree.Node(c)).Start, x.WorkAt(w-1).Start
-		if d := work - call; !Apart(call, work) {
-			m.Works[w-1].DelayNS, m.Works[w-1].Launches = d, 1
-		}
-	}
-	for w := range m.Works {
 		m.Whole.Add(&m.Works[w])
 	}
 	m.numberSteps(x)
 	return m
 }
 
-// device measures idle time and overlap of the work of one device, and puts the list
-// in order.
-func (m *Run) device(x *calltree.Tree, list []calltree.Work) {
-	byStart := func(a, b calltree.Work) int { return cmp.Compare(x.WorkAt(a).Start, x.WorkAt(b).Start) }
-	if !slices.IsSortedFunc(list, byStart) {
-		slices.SortStableFunc(list, byStart)
-	}
-	ends := make([]int64, len(list))
-	for i, w := range list {
-		ends[i] = x.WorkAt(w).End
-	}
-	slices.Sort(ends)
-	// alone[i] is for how long, up to at[i], exactly one span was running.
-	at, alone := make([]int64, 0, 2*len(list)), make([]int64, 0, 2*len(list))
-	running, sum, last, s, e := 0, int64(0), int64(0), 0, 0
-	step := func(now int64, d int) {
-		switch {
-		case running == 1:
-			sum += now - last
-			m.Whole.BusyNS += now - last
-		case running > 1:
-			m.Whole.BusyNS += now - last
-		}
-		running += d
-		last = now
-		if n := len(at); n > 0 && at[n-1] == now {
-			alone[n-1] = sum
-			return
-		}
-		at, alone = append(at, now), append(alone, sum)
-	}
-	for e < len(ends) {
-		if s < len(list) && x.WorkAt(list[s]).Start <= ends[e] {
-			step(x.WorkAt(list[s]).Start, 1)
-			s++
-			continue
-		}
-		step(ends[e], -1)
-		e++
-	}
-	upTo := func(now int64) int64 { return alone[sort.Search(len(at), func(i int) bool { return at[i] >= now })] }
-	until := x.WorkAt(list[0]).Start
-	m.Whole.SpanNS += ends[len(ends)-1] - until
-	for _, w := range list {
-		v := x.WorkAt(w)
-		m.Works[w].OverlapNS = v.Duration() - (upTo(v.End) - upTo(v.Start))
-		m.Works[w].IdleNS = max(0, v.Start-until)
-		until = max(until, v.End)
-	}
-}
-
 // numberSteps puts the steps in the order of time.
 func (m *Run) numberSteps(x *calltree.Tree) {
+	if x.Count(calltree.Step) == 0 {
+		return
+	}
 	var steps []calltree.Node
 	for n := range x.Nodes() {
 		if x.Class(n) == calltree.Step {

@@ -166,8 +166,28 @@ type collector struct {
 	t     *timeline.Trace
 	r     *Rank
 	whats map[whatKey]uint32
-	names map[uint32]bool // kernel names: whether they communicate
+	names []nameIs // by string
 	texts map[string]string
+}
+
+// nameIs says what a name is, as far as it was asked.
+type nameIs uint8
+
+const (
+	communicationAsked nameIs = 1 << iota
+	communication             // of kernels that communicate
+	stepAsked
+	step // of a step
+)
+
+// isStep reads the number of a step.
+func (c *collector) isStep(name uint32) (int64, bool) {
+	number, ok := stepNumber(c.t.Strings.At(name))
+	c.names[name] |= stepAsked
+	if ok {
+		c.names[name] |= step
+	}
+	return number, ok
 }
 
 // whatKey is What before its texts are told apart.
@@ -179,7 +199,7 @@ type whatKey struct {
 
 func (c *collector) collect(of func(*timeline.Row) bool) {
 	t, r := c.t, c.r
-	c.whats, c.names, c.texts = map[whatKey]uint32{}, map[uint32]bool{}, map[string]string{}
+	c.whats, c.names, c.texts = map[whatKey]uint32{}, make([]nameIs, t.Strings.Len()), map[string]string{}
 	mine := make([]bool, len(t.Rows))
 	for i := range t.Rows {
 		mine[i] = of == nil || of(&t.Rows[i])
@@ -188,7 +208,7 @@ func (c *collector) collect(of func(*timeline.Row) bool) {
 	var compute, communicate []span
 	for i := range uint32(t.Events.Len()) {
 		e := t.Events.At(i)
-		if !mine[e.Row] || t.Source != nil && t.Source.Events.At(i).Phase == 'M' {
+		if !mine[e.Row] || e.Kind == timeline.Other && t.Source != nil && t.Source.Events.At(i).Phase == 'M' {
 			continue
 		}
 		if r.Window == (timeline.Window{}) {
@@ -216,7 +236,10 @@ func (c *collector) collect(of func(*timeline.Row) bool) {
 			r.Ops = append(r.Ops, op)
 		case timeline.Host:
 			r.Last = max(r.Last, e.End)
-			if n, ok := stepNumber(t.Strings.At(e.Name)); ok && e.Flags&timeline.Instant == 0 {
+			if c.names[e.Name]&(stepAsked|step) == stepAsked {
+				continue
+			}
+			if n, ok := c.isStep(e.Name); ok && e.Flags&timeline.Instant == 0 {
 				r.Steps = append(r.Steps, Step{Number: n, Start: e.Start, End: e.End})
 			}
 		case timeline.Other:

@@ -62,12 +62,14 @@ func (c *collector) communicates(i uint32, e *timeline.Event) bool {
 	if c.args(i, e) != nil {
 		return true
 	}
-	yes, known := c.names[e.Name]
-	if !known {
-		yes = chrome.DefaultRules().Named("collective", c.t.Strings.At(e.Name))
-		c.names[e.Name] = yes
+	n := &c.names[e.Name]
+	if *n&communicationAsked == 0 {
+		*n |= communicationAsked
+		if chrome.DefaultRules().Named("collective", c.t.Strings.At(e.Name)) {
+			*n |= communication
+		}
 	}
-	return yes
+	return *n&communication != 0
 }
 
 // what says what a kernel communicates; ok is false where the trace does not.

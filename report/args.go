@@ -1,9 +1,4 @@
 package report
 
-import "bytes"
-
-// allocatedKey stands in the arguments of torch's events of memory.
-var allocatedKey = []byte("Total Allocated")
-
-// isMemory reports whether arguments are those of an event of memory.
-func isMemory(args []byte) bool { return bytes.Contains(args, allocatedKey) }
+// allocatedKey is a key of the arguments of torch's events of memory.
+const allocatedKey = "Total Allocated"

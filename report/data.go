@@ -106,12 +106,9 @@ type Row struct {
 	// Device is in TraceView.Devices, for streams.
 	Device int `json:"device"`
 	// Spans and NS are how many spans there are, and for how long they run together.
-	Spans int64 `json:"spans"`
-	NS    int64 `json:"ns"`
-	// Pieces has PieceLen integers for each piece; see pack.
-	Pieces []int64 `json:"pieces"`
-
-	pieces []piece
+	Spans  int64  `json:"spans"`
+	NS     int64  `json:"ns"`
+	Pieces Pieces `json:"pieces"`
 }
 
 // DeviceView is a device over time.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,8 +123,16 @@ func check(t *testing.T, name string, r *Report) {
 func checkPieces(t *testing.T, name string, v *TraceView, row *Row) {
 	t.Helper()
 	var at, spans, covered int64
-	for i := 0; i < len(row.Pieces); i += PieceLen {
-		p := row.Pieces[i : i+PieceLen]
+	text, err := row.Pieces.MarshalJSON()
+	var list []int64
+	if err == nil {
+		err = json.Unmarshal(text, &list)
+	}
+	if err != nil || len(list) != PieceLen*len(row.Pieces) {
+		t.Fatalf("%s: %s: %d integers of %d pieces: %v", name, row.Label, len(list), len(row.Pieces), err)
+	}
+	for i := 0; i < len(list); i += PieceLen {
+		p := list[i : i+PieceLen]
 		at += p[0]
 		if p[0] < 0 && i > 0 || p[1] < 0 || p[4] < 1 || p[5] > p[1] || p[4] == 1 && p[5] != p[1] {
 			t.Fatalf("%s: %s: piece %d is %v", name, row.Label, i/PieceLen, p)

@@ -105,7 +105,7 @@ func (c *collector) side(paths []string, all *[]*reduced) (*Side, error) {
 	}
 	defer group.Wait()
 	parts := make([][]*reduced, len(paths))
-	sum, err := summary.Files(paths, summary.Options{Rules: c.o.Rules, ByShape: c.o.ByShape, Keep: isMemory, Look: func(r summary.Reading) {
+	sum, err := summary.Files(paths, summary.Options{Rules: c.o.Rules, ByShape: c.o.ByShape, KeepKeys: []string{allocatedKey}, Look: func(r summary.Reading) {
 		parts[r.File] = append(parts[r.File], c.trace(&r))
 	}})
 	if err != nil {

@@ -70,20 +70,24 @@ func label(c calltree.Class, name string) string {
 }
 
 // add adds the spans of a trace.
-func (f *flames) add(x *calltree.Tree, kinds []uint8) {
+func (f *flames) add(v *view) {
+	x := v.x
 	paths := calltree.NewPaths(label)
-	of := paths.Add(x)
-	at := make([]int32, paths.Len()) // frame + 1
+	var at []int32 // by path: frame + 1
 	var frameOf func(calltree.Path) int32
 	frameOf = func(p calltree.Path) int32 {
 		if p == calltree.Top {
 			return -1
+		}
+		if int(p) >= len(at) {
+			at = append(at, make([]int32, paths.Len()-len(at))...)
 		}
 		if at[p] == 0 {
 			at[p] = 1 + f.child(frameOf(paths.Parent(p)), f.names.id(paths.Label(p)), int64(paths.Class(p)))
 		}
 		return at[p] - 1
 	}
+	of := paths.Add(x)
 	for n := range x.Nodes() {
 		self := x.SelfTime(n)
 		if self <= 0 {
@@ -113,10 +117,11 @@ func (f *flames) add(x *calltree.Tree, kinds []uint8) {
 			}
 			parent = f.child(-1, f.names.id("("+why+")"), frameOther)
 		}
-		id := f.child(parent, f.names.id(x.WorkName(w)), frameWork+int64(kinds[w]))
-		v := &f.frames[id].values
-		v[flameDevice] += x.WorkAt(w).Duration()
-		v[flameCount]++
+		e := x.WorkAt(w)
+		id := f.child(parent, v.name(e.Name), frameWork+int64(v.kinds[w]))
+		values := &f.frames[id].values
+		values[flameDevice] += e.Duration()
+		values[flameCount]++
 	}
 }
 

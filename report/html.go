@@ -2,8 +2,6 @@ package report
 
 import (
 	_ "embed"
-	"encoding/json"
-	"fmt"
 	"html"
 	"io"
 	"strings"
@@ -29,14 +27,8 @@ var uplotLicense string
 
 // WriteHTML writes the page. Errors are w's.
 func (r *Report) WriteHTML(w io.Writer) error {
-	// The encoder writes <, > and & as \u003c and so on, so that nothing in a name ends
-	// the element that the data stands in.
-	data, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
 	parts := map[string]string{
-		"title": html.EscapeString(r.Title), "css": uplotCSS + pageCSS, "data": string(data),
+		"title": html.EscapeString(r.Title), "css": uplotCSS + pageCSS,
 		"license": uplotLicense, "library": uplotJS, "script": pageJS,
 	}
 	rest := pageHTML
@@ -46,7 +38,11 @@ func (r *Report) WriteHTML(w io.Writer) error {
 			return err
 		}
 		name, after, _ := strings.Cut(after, "}}")
-		if _, err := io.WriteString(w, parts[name]); err != nil {
+		if name == "data" {
+			if err := r.writeData(w); err != nil {
+				return err
+			}
+		} else if _, err := io.WriteString(w, parts[name]); err != nil {
 			return err
 		}
 		rest = after

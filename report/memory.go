@@ -1,13 +1,10 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
 
-	"github.com/flagos-ai/flagos-trace/chrome"
-	"github.com/flagos-ai/flagos-trace/internal/hugepage"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
@@ -22,44 +19,43 @@ type memoryKey struct{ deviceType, device int64 }
 type memoryPoint struct{ at, allocated, reserved int64 }
 
 type memorySeries struct {
-	points      []memoryPoint
+	points      timeline.Blocks[memoryPoint]
 	hasReserved bool
 }
 
 // memory reads what allocators had handed out, from torch's events of memory
 // (profile_memory=True).
 func memory(t *timeline.Trace) []MemoryChart {
+	if t.Source == nil {
+		return nil // nothing was read
+	}
 	series := map[memoryKey]*memorySeries{}
-	for i := range uint32(t.Events.Len()) {
-		e := t.Events.At(i)
-		if e.Flags&timeline.Instant == 0 || e.Kind != timeline.Host && e.Kind != timeline.Other {
-			continue
-		}
-		args := t.RawArgs(i)
-		if !bytes.Contains(args, allocatedKey) {
-			continue
-		}
-		p, k := memoryPoint{at: e.Start, allocated: -1}, memoryKey{-1, -1}
-		for m := chrome.WalkMembers(args); m.Next(); {
-			to := p.member(&k, m.Key)
-			if to == nil {
+	var last memoryKey
+	var s *memorySeries
+	for from, to := range t.Source.Events.Filled() {
+		for i := from; i < to; i++ {
+			args := t.Source.Events.At(i).Args
+			if args == 0 {
 				continue
 			}
-			if v, ok := m.Value.Int(); ok {
-				*to = v
+			e := t.Events.At(i)
+			if e.Flags&timeline.Instant == 0 || e.Kind != timeline.Host && e.Kind != timeline.Other {
+				continue
 			}
+			a := readMemory(t.Args.At(args))
+			if a.allocated < 0 {
+				continue
+			}
+			if s == nil || a.memoryKey != last {
+				last, s = a.memoryKey, series[a.memoryKey]
+				if s == nil {
+					s = &memorySeries{}
+					series[last] = s
+				}
+			}
+			s.hasReserved = s.hasReserved || a.reserved > 0
+			s.points.Add(memoryPoint{e.Start, a.allocated, max(a.reserved, 0)})
 		}
-		if p.allocated < 0 {
-			continue
-		}
-		s := series[k]
-		if s == nil {
-			s = &memorySeries{}
-			series[k] = s
-		}
-		p.reserved = max(p.reserved, 0)
-		s.hasReserved = s.hasReserved || p.reserved > 0
-		s.points = hugepage.Append(s.points, p)
 	}
 	var keys []memoryKey
 	for k := range series {
@@ -75,21 +71,6 @@ func memory(t *timeline.Trace) []MemoryChart {
 		out = append(out, c)
 	}
 	return out
-}
-
-// member is where the value of a key of an event's arguments goes; nil: nowhere.
-func (p *memoryPoint) member(k *memoryKey, key []byte) *int64 {
-	switch string(key) {
-	case "Total Allocated":
-		return &p.allocated
-	case "Total Reserved":
-		return &p.reserved
-	case "Device Type":
-		return &k.deviceType
-	case "Device Id":
-		return &k.device
-	}
-	return nil
 }
 
 func (k memoryKey) label() string {
@@ -109,45 +90,66 @@ func (k memoryKey) label() string {
 // chart samples a series: of each bin the lowest and the highest point. Times count from
 // zero.
 func (s *memorySeries) chart(zero int64) MemoryChart {
-	slices.SortStableFunc(s.points, func(a, b memoryPoint) int { return cmp.Compare(a.at, b.at) })
-	c := MemoryChart{Events: int64(len(s.points))}
-	put := func(p *memoryPoint) {
+	s.sort()
+	n := uint32(s.points.Len())
+	c := MemoryChart{Events: int64(n)}
+	put := func(i uint32) {
+		p := s.points.At(i)
 		c.At = append(c.At, p.at-zero)
 		c.Allocated = append(c.Allocated, p.allocated)
 		if s.hasReserved {
 			c.Reserved = append(c.Reserved, p.reserved)
 		}
 	}
-	for i := range s.points {
-		p := &s.points[i]
+	for i := range n {
+		p := s.points.At(i)
 		if p.allocated > c.PeakAllocated || i == 0 {
 			c.PeakAllocated, c.PeakAt = p.allocated, p.at-zero
 		}
 		c.PeakReserved = max(c.PeakReserved, p.reserved)
 	}
-	if len(s.points) <= maxMemoryPoints {
-		for i := range s.points {
-			put(&s.points[i])
+	if n <= maxMemoryPoints {
+		for i := range n {
+			put(i)
 		}
 		return c
 	}
-	first, last := s.points[0].at, s.points[len(s.points)-1].at
-	b := newBins(first, last+1, maxMemoryPoints/2)
-	for i := 0; i < len(s.points); {
-		bin := (s.points[i].at - b.start) / b.ns
+	b := newBins(s.points.At(0).at, s.points.At(n-1).at+1, maxMemoryPoints/2)
+	for i := uint32(0); i < n; {
+		begin := b.start + (s.points.At(i).at-b.start)/b.ns*b.ns // of its bin
 		low, high := i, i
-		for ; i < len(s.points) && (s.points[i].at-b.start)/b.ns == bin; i++ {
-			if s.points[i].allocated < s.points[low].allocated {
+		for ; i < n && s.points.At(i).at-begin < b.ns; i++ {
+			if s.points.At(i).allocated < s.points.At(low).allocated {
 				low = i
 			}
-			if s.points[i].allocated > s.points[high].allocated {
+			if s.points.At(i).allocated > s.points.At(high).allocated {
 				high = i
 			}
 		}
-		put(&s.points[min(low, high)])
+		put(min(low, high))
 		if low != high {
-			put(&s.points[max(low, high)])
+			put(max(low, high))
 		}
 	}
 	return c
+}
+
+// sort puts points into the order of their times, in which they mostly are.
+func (s *memorySeries) sort() {
+	n := uint32(s.points.Len())
+	i := uint32(1)
+	for i < n && s.points.At(i-1).at <= s.points.At(i).at {
+		i++
+	}
+	if i >= n {
+		return
+	}
+	all := make([]memoryPoint, n)
+	for i := range n {
+		all[i] = *s.points.At(i)
+	}
+	slices.SortStableFunc(all, func(a, b memoryPoint) int { return cmp.Compare(a.at, b.at) })
+	for i := range n {
+		*s.points.At(i) = all[i]
+	}
 }

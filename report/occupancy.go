@@ -28,9 +28,12 @@ type occupancies struct {
 // newOccupancies is nil where there is nothing to find.
 func newOccupancies(v *view) *occupancies {
 	t := v.t
-	r, err := kernels.FromTimeline(t, func(event uint32) bool {
-		w := v.x.WorkOf(event)
-		return w == calltree.NoWork || v.kinds[w] != compute
+	r, err := kernels.FromEvents(t, func(yield func(uint32) bool) {
+		for w := range v.x.Works() {
+			if v.kinds[w] == compute && !yield(v.x.WorkEvent(w)) {
+				return
+			}
+		}
 	}, kernels.Options{})
 	if err != nil {
 		return nil // there are no kernels

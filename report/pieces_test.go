@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -20,18 +21,18 @@ func TestCoarsen(t *testing.T) {
 			if r.IntN(10) == 0 {
 				length *= 50
 			}
-			list = append(list, one(at, at+length, r.Int32N(9), uint8(r.IntN(int(numKinds)))))
+			list = append(list, one(at, at+length, r.Uint32N(9), uint8(r.IntN(int(numKinds)))))
 			at += length
 		}
 		inOrder(list)
 		var spans, busy, longest int64
 		for i := range list {
-			spans, busy, longest = spans+list[i].n, busy+list[i].busy, max(longest, list[i].longest)
+			spans, busy, longest = spans+int64(list[i].n), busy+list[i].busy, max(longest, list[i].longest)
 		}
-		rows := []Row{{pieces: slices.Clone(list)}}
+		rows := []Row{{Pieces: slices.Clone(list)}}
 		most := 1 + r.IntN(200)
 		resolution := fit(rows, at+1, 0, most)
-		got := rows[0].pieces
+		got := rows[0].Pieces
 		if len(got) > most && resolution <= at {
 			t.Fatalf("seed %d: %d pieces, not %d", seed, len(got), most)
 		}
@@ -41,7 +42,7 @@ func TestCoarsen(t *testing.T) {
 		var n, covered, top int64
 		for i := range got {
 			p := &got[i]
-			n, covered, top = n+p.n, covered+p.busy, max(top, p.longest)
+			n, covered, top = n+int64(p.n), covered+p.busy, max(top, p.longest)
 			if p.busy > p.end-p.start || i > 0 && p.start < got[i-1].end {
 				t.Fatalf("seed %d: piece %d is %+v after %+v", seed, i, p, got[max(0, i-1)])
 			}
@@ -52,6 +53,49 @@ func TestCoarsen(t *testing.T) {
 		// The spans do not overlap, so that nothing is covered twice.
 		if n != spans || covered != busy || top != longest {
 			t.Fatalf("seed %d: %d spans of %d ns, not %d of %d; the longest is %d, not %d", seed, n, covered, spans, busy, top, longest)
+		}
+	}
+}
+
+// TestLine: joining spans while they come is joining them afterwards.
+func TestLine(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		n, window := 1+r.IntN(400), int64(1)
+		type span struct{ start, end int64 }
+		var spans []span
+		for range n {
+			start := r.Int64N(1 << 22)
+			length := r.Int64N(40)
+			if r.IntN(10) == 0 {
+				length *= 1000
+			}
+			spans = append(spans, span{start, start + length})
+			window = max(window, start+length)
+		}
+		ordered := seed%4 != 0
+		if ordered {
+			slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
+		}
+		most := 1 + r.IntN(200)
+		d := detail{resolution: coarser(0, window), most: most}
+		fine, coarse := newLine(Row{}, n, detail{most: most}), newLine(Row{}, n, d)
+		for i, s := range spans {
+			fine.put(s.start, s.end, uint32(i), uint8(i%int(numKinds)))
+			coarse.put(s.start, s.end, uint32(i), uint8(i%int(numKinds)))
+		}
+		if !fine.order() || coarse.order() != (ordered || !fine.unordered) {
+			t.Fatalf("seed %d: order is %v", seed, ordered)
+		}
+		if fine.Spans != int64(n) || fine.Spans != coarse.Spans || fine.NS != coarse.NS {
+			t.Fatalf("seed %d: %d spans of %d ns, and %d of %d, not %d", seed, fine.Spans, fine.NS, coarse.Spans, coarse.NS, n)
+		}
+		if fine.unordered || n <= most {
+			continue
+		}
+		want, got := []Row{fine.Row}, []Row{coarse.Row}
+		if a, b := fit(want, window, 0, most), fit(got, window, d.resolution, most); a != b || !slices.Equal(want[0].Pieces, got[0].Pieces) {
+			t.Fatalf("seed %d: %d pieces at %d, want %d at %d", seed, len(got[0].Pieces), b, len(want[0].Pieces), a)
 		}
 	}
 }
@@ -116,9 +160,9 @@ func TestRounded(t *testing.T) {
 func TestMemorySampling(t *testing.T) {
 	s := memorySeries{hasReserved: true}
 	for i := range int64(10_000) {
-		s.points = append(s.points, memoryPoint{at: 1000 + i*7, allocated: i % 1000, reserved: 5000})
+		s.points.Add(memoryPoint{at: 1000 + i*7, allocated: i % 1000, reserved: 5000})
 	}
-	s.points[7777].allocated = 4999 // a peak of one moment
+	s.points.At(7777).allocated = 4999 // a peak of one moment
 	c := s.chart(1000)
 	if len(c.At) > maxMemoryPoints || len(c.At) != len(c.Allocated) || len(c.At) != len(c.Reserved) {
 		t.Errorf("%d points", len(c.At))

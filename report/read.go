@@ -20,7 +20,7 @@ func (c *collector) trace(r *summary.Reading) *reduced {
 	var group sync.WaitGroup
 	defer group.Wait()
 	group.Go(func() { w.Memory = memory(t) })
-	w.Rows, w.HiddenThreads = v.rows()
+	w.Rows, w.ResolutionNS, w.HiddenThreads = v.rows(max(4000, maxPieces/max(1, c.traces)))
 	b := newBins(t.Window.Start, t.Window.End, max(60, min(maxBins, maxAllBins/max(1, c.traces*len(v.m.Devices)))))
 	figures := newOccupancies(v)
 	for i := range v.m.Devices {
@@ -31,8 +31,7 @@ func (c *collector) trace(r *summary.Reading) *reduced {
 		// What cannot be written is a clock that is no number; the summary has the verdict.
 		w.Completeness, _ = json.Marshal(t.Completeness)
 	}
-	out.flames.add(x, v.kinds)
-	w.ResolutionNS = fit(w.Rows, w.WindowNS, 0, max(4000, maxPieces/max(1, c.traces)))
+	out.flames.add(v)
 	if len(c.o.Base) > 0 {
 		out.input = compare.FromDocument(r.Document)
 		out.input.Name, out.input.Trace = w.Name, t
@@ -61,11 +60,11 @@ func (r *Report) join(all [2][]*reduced) {
 				return to[i]
 			}
 			for i := range w.Rows {
-				pieces := w.Rows[i].pieces
-				for k := range pieces {
-					pieces[k].name = id(pieces[k].name)
+				for k := range w.Rows[i].Pieces {
+					p := &w.Rows[i].Pieces[k]
+					p.name = uint32(id(int32(p.name)))
 				}
-				w.Rows[i].Pieces = pack(pieces, w.start)
+				w.Rows[i].Pieces.from(w.start)
 			}
 			f.join(&v.flames, side, id)
 		}

@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/flagos-ai/flagos-trace/calltree"
-	"github.com/flagos-ai/flagos-trace/event"
-	"github.com/flagos-ai/flagos-trace/internal/hugepage"
 	"github.com/flagos-ai/flagos-trace/measure"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
@@ -36,55 +35,102 @@ func (v *view) name(id uint32) int32 {
 	return n - 1
 }
 
-// rows makes the rows of a trace: its steps, what its host threads called, its streams.
-// hidden is how many threads there are beside those that have a row.
-func (v *view) rows() (rows []Row, hidden int) {
+// rows makes the rows of a trace: its steps, what its host threads called, its streams;
+// in them are no more than most pieces, if that is possible, at the resolution that is
+// returned. hidden is how many threads there are beside those that have a row.
+func (v *view) rows(most int) (rows []Row, resolution int64, hidden int) {
 	threads := v.threads()
 	shown := threads[:min(len(threads), maxHostRows)]
-	return append([]Row{}, slices.Concat(v.steps(), shown, v.streams())...), len(threads) - len(shown)
+	spans := len(v.m.Steps)
+	for i := range shown {
+		spans += shown[i].spans
+	}
+	for i := range v.m.Devices {
+		spans += len(v.m.Devices[i].Works)
+	}
+	d := detail{most: most}
+	window := v.t.Window.End - v.t.Window.Start
+	if r := coarser(0, window); spans > most && r <= window {
+		d.resolution = r
+	}
+	rows, ok := v.lines(shown, d)
+	if !ok {
+		d.resolution = 0
+		rows, _ = v.lines(shown, d)
+	}
+	resolution = fit(rows, window, d.resolution, most)
+	for i := range rows {
+		for k := range rows[i].Pieces {
+			p := &rows[i].Pieces[k]
+			p.name = uint32(v.name(p.name))
+		}
+	}
+	return rows, resolution, len(threads) - len(shown)
 }
 
-func (v *view) steps() []Row {
-	r := Row{Kind: RowSteps, Label: "steps", Device: -1}
-	for n := range v.m.Steps {
-		e := v.x.At(n)
-		r.put(one(e.Start, e.End, v.name(e.Name), 0))
+// lines makes rows. It fails where a resolution was asked for, and spans do not come in
+// the order of their starts.
+func (v *view) lines(shown []hostThread, d detail) ([]Row, bool) {
+	rows := []Row{}
+	for _, l := range slices.Concat(v.steps(d), v.hosts(shown, d), v.streams(d)) {
+		if !l.order() {
+			return nil, false
+		}
+		rows = append(rows, l.Row)
 	}
-	if len(r.pieces) == 0 {
+	return rows, true
+}
+
+func (v *view) steps(d detail) []line {
+	if len(v.m.Steps) == 0 {
 		return nil
 	}
-	inOrder(r.pieces)
-	return []Row{r}
+	nodes := slices.SortedFunc(maps.Keys(v.m.Steps), func(a, b calltree.Node) int {
+		x, y := v.x.At(a), v.x.At(b)
+		return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(y.End, x.End), cmp.Compare(a, b))
+	})
+	l := newLine(Row{Kind: RowSteps, Label: "steps", Device: -1}, len(nodes), d)
+	for _, n := range nodes {
+		e := v.x.At(n)
+		l.put(e.Start, e.End, e.Name, 0)
+	}
+	return []line{l}
 }
 
-func (r *Row) put(p piece) {
-	r.pieces = hugepage.Append(r.pieces, p)
-	r.Spans++
-	r.NS += p.busy
+// hostThread is a thread of the host that has operators or calls.
+type hostThread struct {
+	row   uint32
+	nodes [2]calltree.Node
+	spans int // that are in no other
 }
 
-// threads shows the operators and calls of threads that are in no other operator, the
-// threads with the most first.
-func (v *view) threads() []Row {
-	x := v.x
-	var out []Row
-	for row, nodes := range x.Threads() {
-		r := Row{Kind: RowHost, Label: rowLabel(&v.t.Rows[row]), Device: -1}
-		count := 0
+// threads are those of the host, those with the most spans first.
+func (v *view) threads() []hostThread {
+	var out []hostThread
+	for row, nodes := range v.x.Threads() {
+		t := hostThread{row: row, nodes: nodes}
 		for range v.outermost(nodes) {
-			count++
+			t.spans++
 		}
-		r.pieces = hugepage.Make[piece](count)[:0]
-		for n := range v.outermost(nodes) {
-			e := x.At(n)
-			r.put(one(e.Start, e.End, v.name(e.Name), uint8(x.Class(n))))
-		}
-		if len(r.pieces) > 0 {
-			inOrder(r.pieces)
-			out = append(out, r)
+		if t.spans > 0 {
+			out = append(out, t)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Row) int { return cmp.Compare(b.Spans, a.Spans) })
+	slices.SortStableFunc(out, func(a, b hostThread) int { return cmp.Compare(b.spans, a.spans) })
+	return out
+}
+
+// hosts shows the operators and calls of threads that are in no other operator.
+func (v *view) hosts(threads []hostThread, d detail) []line {
+	var out []line
+	for _, t := range threads {
+		l := newLine(Row{Kind: RowHost, Label: rowLabel(&v.t.Rows[t.row]), Device: -1}, t.spans, d)
+		for n := range v.outermost(t.nodes) {
+			e := v.x.At(n)
+			l.put(e.Start, e.End, e.Name, uint8(v.x.Class(n)))
+		}
+		out = append(out, l)
+	}
 	return out
 }
 
@@ -116,52 +162,4 @@ func rowLabel(r *timeline.Row) string {
 		return fmt.Sprintf("thread %s (%s)", tid, r.Name)
 	}
 	return "thread " + tid
-}
-
-// streams has a row for each stream of each device.
-func (v *view) streams() []Row {
-	x := v.x
-	type key struct {
-		device int
-		has    bool
-		stream uint32 // or the row, where the trace says no stream
-	}
-	at := map[key]int{}
-	var out []Row
-	var order []key
-	for d := range v.m.Devices {
-		for _, w := range v.m.Devices[d].Works {
-			e := x.WorkAt(w)
-			p := &v.t.Places[e.Place]
-			k := key{device: d, has: p.Has&event.HasStream != 0, stream: p.Stream}
-			if !k.has {
-				k.stream = e.Row
-			}
-			i, ok := at[k]
-			if !ok {
-				i = len(out)
-				at[k] = i
-				label := fmt.Sprintf("stream %d", p.Stream)
-				if !k.has {
-					label = rowLabel(&v.t.Rows[e.Row])
-				}
-				out = append(out, Row{Kind: RowStream, Label: label, Device: d})
-				order = append(order, k)
-			}
-			out[i].put(one(e.Start, e.End, v.name(e.Name), v.kinds[w]))
-		}
-	}
-	index := make([]int, len(out))
-	for i := range index {
-		index[i] = i
-		inOrder(out[i].pieces)
-	}
-	slices.SortStableFunc(index, func(a, b int) int {
-		return cmp.Or(cmp.Compare(order[a].device, order[b].device), cmp.Compare(order[a].stream, order[b].stream))
-	})
-	sorted := make([]Row, len(out))
-	for i, k := range index {
-		sorted[i] = out[k]
-	}
-	return sorted
 }

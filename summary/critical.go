@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/flagos-ai/flagos-trace/calltree"
+	"github.com/flagos-ai/flagos-trace/measure"
 )
 
 // CriticalPath is a way back from the end of a trace to its beginning along what each
@@ -49,12 +50,12 @@ func active(c calltree.Class) bool { return c == calltree.Operator || c == callt
 // walker goes back in time.
 type walker struct {
 	*part
-	before  []calltree.Work // by work, the one before it on its stream
-	devices [][]ending      // ends of work by device, in order
-	device  []int           // by work
-	waits   []track         // by row: calls that waited for the device
-	tops    []track         // by row: operators and calls that are in no other
-	host    [][]interval    // by row: parts of the path, the last first
+	before  []calltree.Work    // by work, the one before it on its stream
+	devices [][]measure.Ending // ends of work by device, in order
+	device  []uint32           // by work
+	waits   []track            // by row: calls that waited for the device
+	tops    []track            // by row: operators and calls that are in no other
+	host    [][]interval       // by row: parts of the path, the last first
 	entries map[pathKey]*PathEntry
 	hosts   []*PathEntry // by name: those of host threads, which are most often asked for
 	from    int64        // where it ends
@@ -88,35 +89,36 @@ func (p *part) criticalPath() {
 
 func (v *walker) prepare() {
 	x := v.x
-	v.before, v.device = make([]calltree.Work, x.NumWorks()), make([]int, x.NumWorks())
+	v.before, v.device = make([]calltree.Work, x.NumWorks()), make([]uint32, x.NumWorks())
+	last := make([]calltree.Work, v.numStreams()) // each + 1
 	for i := range v.m.Devices {
-		last := map[uint64]calltree.Work{}
-		var ends []ending
-		for _, w := range v.m.Devices[i].Works {
-			s := v.stream(w)
-			b, ok := last[s]
-			if !ok {
-				b = calltree.NoWork
+		d := &v.m.Devices[i]
+		for _, w := range d.Works {
+			s := &last[v.stream(w)]
+			b := *s - 1
+			v.before[w], v.device[w] = b, uint32(i)
+			if b == calltree.NoWork || x.WorkAt(w).End >= x.WorkAt(b).End {
+				*s = w + 1
 			}
-			v.before[w], v.device[w] = b, i
-			if !ok || x.WorkAt(w).End >= x.WorkAt(b).End {
-				last[s] = w
-			}
-			ends = append(ends, ending{x.WorkAt(w).End, w})
 		}
-		slices.SortFunc(ends, func(a, b ending) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.work, b.work)) })
-		v.devices = append(v.devices, ends)
+		for _, w := range d.Works {
+			last[v.stream(w)] = 0
+		}
+		v.devices = append(v.devices, d.Ends)
 	}
 	rows := len(v.t.Rows)
 	v.waits, v.tops, v.host = make([]track, rows), make([]track, rows), make([][]interval, rows)
 	v.hosts = make([]*PathEntry, v.t.Strings.Len())
-	copies := map[calltree.Node]bool{} // calls whose copy was done when they returned
+	var copies []calltree.Node // calls whose copy was done when they returned
 	for w := range x.Works() {
 		if c := x.Call(w); c != calltree.None && v.works[w].kind == copying && x.WorkAt(w).End <= x.At(c).End {
-			copies[c] = true
+			copies = append(copies, c)
 		}
 	}
-	names := map[uint32]bool{}
+	slices.Sort(copies)
+	copies = slices.Compact(copies)
+	const waits, doesNot = 1, 2
+	names := make([]uint8, v.t.Strings.Len())
 	for r, nodes := range x.Threads() {
 		until := nodes[0]
 		for n := nodes[0]; n < nodes[1]; n++ {
@@ -128,12 +130,17 @@ func (v *walker) prepare() {
 				continue
 			}
 			id := x.At(n).Name
-			is, ok := names[id]
-			if !ok {
-				is = strings.Contains(x.Name(n), "ynchronize")
-				names[id] = is
+			if names[id] == 0 {
+				names[id] = doesNot
+				if strings.Contains(v.t.Strings.At(id), "ynchronize") {
+					names[id] = waits
+				}
 			}
-			if is || copies[n] {
+			copied := len(copies) > 0 && copies[0] == n // nodes come in order
+			if copied {
+				copies = copies[1:]
+			}
+			if copied || names[id] == waits {
 				v.waits[r].nodes = append(v.waits[r].nodes, n)
 			}
 		}
@@ -141,14 +148,15 @@ func (v *walker) prepare() {
 }
 
 func (v *walker) add(kind string, name uint32, ns int64) {
-	var e *PathEntry
-	if kind == PathHost {
-		e = v.hosts[name]
-	}
+	e := row(v.entries, pathKey{kind, name})
+	e.NS += ns
+	e.Count++
+}
+
+func (v *walker) addHost(name uint32, ns int64) {
+	e := v.hosts[name]
 	if e == nil {
-		e = row(v.entries, pathKey{kind, name})
-	}
-	if kind == PathHost {
+		e = row(v.entries, pathKey{PathHost, name})
 		v.hosts[name] = e
 	}
 	e.NS += ns
@@ -159,8 +167,8 @@ func (v *walker) add(kind string, name uint32, ns int64) {
 func (v *walker) walk() {
 	x := v.x
 	now := v.from + v.trace.WindowNS
-	work, on := v.last()
-	if last := v.lastTime(work, on); last < now {
+	work, on, last := v.last()
+	if last < now {
 		v.add(PathNone, 0, now-last)
 		now = last
 	}
@@ -193,12 +201,12 @@ func (v *walker) walk() {
 
 const noRow = ^uint32(0)
 
-// last is what ended last: device work, or else a row.
-func (v *walker) last() (calltree.Work, uint32) {
+// last is what ended last: device work, or else a row; and when it did.
+func (v *walker) last() (calltree.Work, uint32, int64) {
 	work, on, end := calltree.NoWork, noRow, int64(-1<<63)
 	for _, ends := range v.devices {
-		if e := ends[len(ends)-1]; e.at > end {
-			work, end = e.work, e.at
+		if e := ends[len(ends)-1]; e.At > end {
+			work, end = e.Work, e.At
 		}
 	}
 	for r := range v.tops {
@@ -208,20 +216,10 @@ func (v *walker) last() (calltree.Work, uint32) {
 			}
 		}
 	}
-	return work, on
-}
-
-func (v *walker) lastTime(work calltree.Work, on uint32) int64 {
-	if work != calltree.NoWork {
-		return v.x.WorkAt(work).End
+	if work == calltree.NoWork {
+		end = max(end, v.from)
 	}
-	end := v.from
-	if on != noRow {
-		for _, n := range v.tops[on].nodes {
-			end = max(end, v.x.At(n).End)
-		}
-	}
-	return end
+	return work, on, end
 }
 
 // take puts the time of a host row onto the path.
@@ -232,64 +230,5 @@ func (v *walker) take(on uint32, from, to int64) {
 			v.host[on] = make([]interval, 0, len(v.tops[on].nodes)+len(v.waits[on].nodes)+1)
 		}
 		v.host[on] = append(v.host[on], interval{from, to})
-	}
-}
-
-// hostEntries tells what the rows did in the time that is on the path.
-func (v *walker) hostEntries() {
-	x := v.x
-	for r, nodes := range x.Threads() {
-		list := v.host[r]
-		if len(list) == 0 {
-			continue
-		}
-		slices.Reverse(list)
-		at, until, next := nodes[0], nodes[1], 0
-		// self takes what of the path a span alone has from one moment to another.
-		self := func(n calltree.Node, from, to int64) {
-			for next < len(list) && list[next].end <= from {
-				next++
-			}
-			for i := next; i < len(list) && list[i].start < to; i++ {
-				if ns := min(list[i].end, to) - max(list[i].start, from); ns > 0 {
-					name := uint32(0)
-					if n != calltree.None {
-						if op := x.Enclosing(n, calltree.Operator); op != calltree.None {
-							n = op
-						}
-						name = x.At(n).Name
-					}
-					v.add(PathHost, name, ns)
-				}
-			}
-		}
-		now := list[0].start
-		var stack []calltree.Node
-		top := func() calltree.Node {
-			if len(stack) == 0 {
-				return calltree.None
-			}
-			return stack[len(stack)-1]
-		}
-		to := func(t int64) {
-			if t > now {
-				self(top(), now, t)
-				now = t
-			}
-		}
-		for ; at < until; at++ {
-			e := x.At(at)
-			for len(stack) > 0 && x.End(top()) <= at {
-				to(min(x.At(top()).End, max(now, e.Start)))
-				stack = stack[:len(stack)-1]
-			}
-			to(e.Start)
-			stack = append(stack, at)
-		}
-		for len(stack) > 0 {
-			to(x.At(top()).End)
-			stack = stack[:len(stack)-1]
-		}
-		to(list[len(list)-1].end)
 	}
 }

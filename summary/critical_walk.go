@@ -48,11 +48,11 @@ func (v *walker) leave(w calltree.Work, now int64) (calltree.Work, uint32, int64
 		call = x.At(c).Start
 	}
 	ends := v.devices[v.device[w]]
-	i := sort.Search(len(ends), func(i int) bool { return ends[i].at > now })
+	i := sort.Search(len(ends), func(i int) bool { return ends[i].At > now })
 	o := calltree.NoWork
-	for i--; i >= 0 && ends[i].at > max(stream, call); i-- {
-		if ends[i].work != w && x.WorkAt(ends[i].work).Start < now {
-			o, other = ends[i].work, ends[i].at
+	for i--; i >= 0 && ends[i].At > max(stream, call); i-- {
+		if ends[i].Work != w && x.WorkAt(ends[i].Work).Start < now {
+			o, other = ends[i].Work, ends[i].At
 			break
 		}
 	}
@@ -107,9 +107,9 @@ func (v *walker) back(on uint32, now int64) (calltree.Work, uint32, int64) {
 	// In the wait, or at its end: for the work that ended last in it.
 	best, at := calltree.NoWork, int64(0)
 	for _, ends := range v.devices {
-		j := sort.Search(len(ends), func(i int) bool { return ends[i].at > now }) - 1
-		if j >= 0 && ends[j].at > e.Start && (best == calltree.NoWork || ends[j].at > at) {
-			best, at = ends[j].work, ends[j].at
+		j := sort.Search(len(ends), func(i int) bool { return ends[i].At > now }) - 1
+		if j >= 0 && ends[j].At > e.Start && (best == calltree.NoWork || ends[j].At > at) {
+			best, at = ends[j].Work, ends[j].At
 		}
 	}
 	if best == calltree.NoWork || at <= v.from {

@@ -1,7 +1,6 @@
 package summary
 
 import (
-	"cmp"
 	"slices"
 	"sort"
 
@@ -15,13 +14,14 @@ type interval struct{ start, end int64 }
 
 // devices says of each device how busy it was, and why it was not.
 func (p *part) devices() {
+	streams := make([]busyStream, p.numStreams())
 	ordinals := map[uint32]int{}
 	for i := range p.m.Devices {
 		ordinals[p.m.Devices[i].Ordinal]++
 	}
 	for i := range p.m.Devices {
 		d := &p.m.Devices[i]
-		s := sweep{p: p, of: d, out: Device{WindowNS: p.trace.WindowNS}}
+		s := sweep{p: p, of: d, out: Device{WindowNS: p.trace.WindowNS}, streams: streams}
 		s.out.Label = itoa(int64(d.Ordinal))
 		if !d.HasOrdinal || ordinals[d.Ordinal] > 1 {
 			if s.out.Label = d.PIDText; s.out.Label == "" {
@@ -40,7 +40,7 @@ func (p *part) devices() {
 	if len(p.m.Devices) != 1 {
 		p.exposed = nil
 	}
-	p.keepGaps(true)
+	p.nameGaps()
 }
 
 // sweep goes over the work of a device in the order of time.
@@ -48,57 +48,63 @@ type sweep struct {
 	p       *part
 	of      *measure.Device
 	out     Device
-	streams map[uint64]int64 // by stream, up to when it was busy
+	streams []busyStream // by stream; those of other devices are zero
 	busy    []interval
 }
 
-// stream tells the streams of a device apart.
-func (p *part) stream(w calltree.Work) uint64 {
-	e := p.x.WorkAt(w)
-	if p.t.Places[e.Place].Has&event.HasStream != 0 {
-		return uint64(e.Place)
-	}
-	return 1<<32 | uint64(e.Row)
+// busyStream is a stream while a device is swept.
+type busyStream struct {
+	seen  bool
+	until int64 // when it was busy
 }
 
-type ending struct {
-	at   int64
-	work calltree.Work
+// numStreams is what stream numbers are below.
+func (p *part) numStreams() int { return len(p.t.Places) + len(p.t.Rows) }
+
+// stream tells the streams of a device apart, by numbers.
+func (p *part) stream(w calltree.Work) int {
+	e := p.x.WorkAt(w)
+	if p.t.Places[e.Place].Has&event.HasStream != 0 {
+		return int(e.Place)
+	}
+	return len(p.t.Places) + int(e.Row)
 }
 
 func (s *sweep) run() {
-	x, list := s.p.x, s.of.Works
-	ends := make([]ending, len(list))
-	for i, w := range list {
-		ends[i] = ending{x.WorkAt(w).End, w}
+	x, list, ends := s.p.x, s.of.Works, s.of.Ends
+	for _, w := range list {
 		s.out.Measures.Add(&s.p.m.Works[w])
 	}
-	slices.SortFunc(ends, func(a, b ending) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.work, b.work)) })
-	s.streams = map[uint64]int64{}
 	var running [3]int
 	last := s.p.trace.Start
 	before := calltree.NoWork // that ended last
 	next, e := 0, 0
 	for e < len(ends) {
-		if next < len(list) && x.WorkAt(list[next]).Start <= ends[e].at {
+		if next < len(list) && x.WorkAt(list[next]).Start <= ends[e].At {
 			w := list[next]
 			now := x.WorkAt(w).Start
 			s.pass(running, last, now, before, w)
 			last = now
 			running[s.p.works[w].kind]++
-			k := s.p.stream(w)
-			s.streams[k] = max(s.streams[k], x.WorkAt(w).End)
+			k := &s.streams[s.p.stream(w)]
+			if !k.seen {
+				k.seen = true
+				s.out.Streams++
+			}
+			k.until = max(k.until, x.WorkAt(w).End)
 			next++
 			continue
 		}
-		s.pass(running, last, ends[e].at, before, calltree.NoWork)
-		last, before = ends[e].at, ends[e].work
+		s.pass(running, last, ends[e].At, before, calltree.NoWork)
+		last, before = ends[e].At, ends[e].Work
 		running[s.p.works[before].kind]--
 		e++
 	}
 	s.out.Idle.EndNS += s.p.trace.Start + s.p.trace.WindowNS - last
 	s.out.BusyNS = s.out.Busy.Total()
-	s.out.Streams = len(s.streams)
+	for _, w := range list {
+		s.streams[s.p.stream(w)] = busyStream{}
+	}
 	s.p.tables.busy = append(s.p.tables.busy, s.busy)
 }
 
@@ -148,22 +154,19 @@ func (s *sweep) idle(from, to int64, before, next calltree.Work) {
 	case s.p.x.At(call).Start > from:
 		begun := s.p.x.At(call).Start
 		i.HostNS, i.LaunchNS = begun-from, to-begun
-	case s.p.stream(before) != s.p.stream(next) && s.streams[s.p.stream(next)] < from:
+	case s.p.stream(before) != s.p.stream(next) && s.streams[s.p.stream(next)].until < from:
 		i.StreamNS = to - from
 	default:
 		i.QueueNS = to - from
 	}
 	s.out.Idle.add(&i)
-	s.p.tables.holes = append(s.p.tables.holes, hole{from: from, to: to, before: before, next: next, idle: i, device: len(s.p.trace.Devices), label: s.out.Label})
-	if len(s.p.tables.holes) > 16*s.p.o.gaps() {
-		s.p.keepGaps(false)
-	}
+	s.p.keepHole(hole{from: from, to: to, before: before, next: next, idle: i, device: len(s.p.trace.Devices), label: s.out.Label})
 }
 
 // queue measures how many launches were waiting.
 func (s *sweep) queue() {
 	x := s.p.x
-	var called, begun []int64
+	called, begun := make([]int64, 0, len(s.of.Works)), make([]int64, 0, len(s.of.Works))
 	for _, w := range s.of.Works {
 		if s.p.works[w].first {
 			called, begun = append(called, x.At(x.Call(w)).Start), append(begun, x.WorkAt(w).Start)
@@ -194,7 +197,7 @@ func (s *sweep) queue() {
 
 // launches sums up the launch delays of a trace.
 func (p *part) launches() {
-	var delays []int64
+	delays := make([]int64, 0, p.x.NumWorks())
 	var l Launches
 	for w := range p.x.Works() {
 		c := p.x.Call(w)

@@ -1,7 +1,6 @@
 package summary
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -78,16 +77,14 @@ type reader struct {
 	bound   func(*timeline.Trace) error // may refuse a trace
 }
 
-var collectiveKey = []byte("Collective name")
+const collectiveKey = "Collective name"
 
 func (r *reader) read(path string, each func(*part)) error {
 	o := chrome.ReadOptions{Rules: r.o.Rules, Workers: r.workers, MaxFindings: 1}
 	if !r.o.ByShape {
 		o.DropArgs = true
 		o.DropOffsets = true
-		o.Keep = func(args []byte) bool {
-			return bytes.Contains(args, collectiveKey) || r.o.Keep != nil && r.o.Keep(args)
-		}
+		o.KeepKeys = append([]string{collectiveKey}, r.o.KeepKeys...)
 	}
 	return chrome.ReadEach(path, o, func(d *chrome.Document) error { return r.document(d, each) })
 }

@@ -16,16 +16,37 @@ type hole struct {
 	label        string
 }
 
-// keepGaps keeps the longest; at the end they get their names.
-func (p *part) keepGaps(final bool) {
-	holes := p.tables.holes
-	slices.SortFunc(holes, func(a, b hole) int {
-		return cmp.Or(cmp.Compare(b.to-b.from, a.to-a.from), cmp.Compare(a.from, b.from), cmp.Compare(a.device, b.device))
-	})
-	p.tables.holes = holes[:min(len(holes), p.o.gaps())]
-	if !final {
+// compare puts the longest first.
+func (h *hole) compare(o *hole) int {
+	if c := cmp.Compare(o.to-o.from, h.to-h.from); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(h.from, o.from), cmp.Compare(h.device, o.device))
+}
+
+// keepHole keeps a gap if it is one of the longest up to now.
+func (p *part) keepHole(h hole) {
+	t := &p.tables
+	if n := p.o.gaps(); t.longest == n && h.compare(&t.holes[n-1]) > 0 {
 		return
 	}
+	t.holes = append(t.holes, h)
+	if len(t.holes) > 16*p.o.gaps() {
+		p.keepLongest()
+	}
+}
+
+// keepLongest keeps the longest.
+func (p *part) keepLongest() {
+	t := &p.tables
+	slices.SortFunc(t.holes, func(a, b hole) int { return a.compare(&b) })
+	t.longest = min(len(t.holes), p.o.gaps())
+	t.holes = t.holes[:t.longest]
+}
+
+// nameGaps gives the longest their names.
+func (p *part) nameGaps() {
+	p.keepLongest()
 	for _, h := range p.tables.holes {
 		g := Gap{
 			Device: h.label, AtNS: h.from - p.trace.Start, NS: h.to - h.from, Idle: h.idle,

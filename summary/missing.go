@@ -10,10 +10,7 @@ import (
 // missing says what the trace does not hold, and what would have it be.
 func (p *part) missing() {
 	x := p.x
-	var has [calltree.NumClasses]bool
-	for n := range x.Nodes() {
-		has[x.Class(n)] = true
-	}
+	has := func(c calltree.Class) bool { return x.Count(c) > 0 }
 	say := func(text string) { p.trace.Missing = append(p.trace.Missing, text) }
 	work := x.NumWorks() > 0
 	kernels, sized := false, len(p.tables.copies) == 0
@@ -29,7 +26,7 @@ func (p *part) missing() {
 	case !kernels && !p.o.narrowed():
 		say("kernels: the only device work are copies and fills")
 	}
-	if !has[calltree.Operator] {
+	if !has(calltree.Operator) {
 		say("operators: device work is told by kernel only (torch.profiler records them with ProfilerActivity.CPU)")
 	}
 	called := false
@@ -42,10 +39,10 @@ func (p *part) missing() {
 	case work && p.trace.Launches == nil:
 		say("API calls that started device work: launch delay, queue depth, and what devices waited for")
 	}
-	if !has[calltree.Step] {
+	if !has(calltree.Step) {
 		say("steps: the program marked none (ProfilerStep#N, by profiler.step())")
 	}
-	if !has[calltree.Module] {
+	if !has(calltree.Module) {
 		say("modules: there is no Python stack (with_stack=True)")
 	}
 	if !sized {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/flagos-ai/flagos-trace/calltree"
 	"github.com/flagos-ai/flagos-trace/occupancy/kernels"
 )
 
@@ -64,9 +63,12 @@ type occupied struct {
 
 // occupancy calculates the occupancy of the kernels.
 func (p *part) occupancy() {
-	r, err := kernels.FromTimeline(p.t, func(event uint32) bool {
-		w := p.x.WorkOf(event)
-		return w == calltree.NoWork || !p.works[w].selected || p.works[w].kind == communication
+	r, err := kernels.FromEvents(p.t, func(yield func(uint32) bool) {
+		for w := range p.x.Works() {
+			if p.works[w].selected && p.works[w].kind != communication && !yield(p.x.WorkEvent(w)) {
+				return
+			}
+		}
 	}, kernels.Options{})
 	if err != nil {
 		return // there are no kernels

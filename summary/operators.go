@@ -16,8 +16,13 @@ func (p *part) operators() {
 	}
 	var shapes shapeNames
 	rows := map[key]*Operator{}
+	plain := make([]*Operator, p.t.Strings.Len()) // by name, operators without shapes
 	of := func(n calltree.Node) *Operator {
 		k := key{name: x.At(n).Name, class: x.Class(n)}
+		isPlain := k.class == calltree.Operator && !p.o.ByShape
+		if isPlain && plain[k.name] != nil {
+			return plain[k.name]
+		}
 		if p.o.ByShape {
 			k.shapes = shapes.id(p.t.RawArgs(x.Event(n)))
 		}
@@ -25,26 +30,31 @@ func (p *part) operators() {
 		if r.Work == nil {
 			r.Work = new(Work)
 		}
+		if isPlain {
+			plain[k.name] = r
+		}
 		return r
 	}
+	// What is no operator has a row where it owns work.
+	others := false
+	for w := range x.Works() {
+		op := x.Operator(w)
+		others = others || op != calltree.None && x.Class(op) != calltree.Operator
+	}
 	for n := range x.Nodes() {
-		// What is no operator has a row where it owns work.
-		if c := x.Class(n); c != calltree.Operator && p.own(n) == 0 || !p.shows(n) {
+		if x.Class(n) != calltree.Operator && (!others || p.own(n) == 0) || !p.shows(n) {
 			continue
 		}
-		r := of(n)
-		up := calltree.None
-		if parent := x.Parent(n); parent != calltree.None {
-			up = x.Enclosing(parent, calltree.Operator)
-		}
-		again := up != calltree.None && x.At(up).Name == x.At(n).Name
+		r, e, parent := of(n), x.At(n), x.Parent(n)
+		up := x.Enclosing(parent, calltree.Operator)
+		again := up != calltree.None && x.At(up).Name == e.Name
 		// torch makes one of two of a name, if the inner is all there is.
-		if !again || x.Parent(n) != up || up+1 != n || x.End(up) != x.End(n) {
+		if !again || parent != up || up+1 != n || x.End(up) != x.End(n) {
 			r.Calls++
 		}
 		r.CPUSelfNS += x.SelfTime(n)
 		if !again {
-			r.CPUTotalNS += x.At(n).Duration()
+			r.CPUTotalNS += e.Duration()
 			r.DeviceTotalNS += p.device(n)
 		}
 	}

@@ -32,8 +32,9 @@ type Options struct {
 	// more of it than a summary. It is called for the traces of a file one after the
 	// other, and for those of several files at once, while their summaries are made.
 	Look func(Reading)
-	// Keep says which arguments Look needs; nil: none. Raw arguments are not kept else.
-	Keep func(args []byte) bool
+	// KeepKeys are keys of the arguments that Look needs: of events without them raw
+	// arguments are not kept.
+	KeepKeys []string
 }
 
 // Reading is a trace while it is in memory. Nothing of it may be changed.

@@ -53,25 +53,27 @@ const (
 // newPart reduces a trace, what it says of its parts at the same time; look is called
 // meanwhile.
 func newPart(d *chrome.Document, t *timeline.Trace, name string, o *Options, look func(*calltree.Tree, *measure.Run)) *part {
-	p := &part{o: o, rules: o.Rules, t: t, x: calltree.New(t)}
+	p := &part{o: o, rules: o.Rules, t: t}
 	if p.rules == nil {
 		p.rules = chrome.DefaultRules()
 	}
+	var rank sync.WaitGroup
+	rank.Go(func() { p.rank = ranks.Collect(t, name)[0] })
+	p.x = calltree.New(t)
 	p.m = measure.Of(p.x)
 	var group sync.WaitGroup
 	defer group.Wait()
 	group.Go(func() { look(p.x, p.m) })
 	p.classify()
 	p.selectNodes()
-	rankList := ranks.Collect(t, name)
-	p.rank = rankList[0]
+	rank.Wait()
 	p.describe(d, name)
 	p.tables = newTables()
-	var path sync.WaitGroup
-	path.Go(p.criticalPath) // which takes as long as the rest
+	var beside sync.WaitGroup
+	beside.Go(p.criticalPath) // which takes as long as the rest
+	beside.Go(p.operators)
 	p.devices()
 	p.launches()
-	p.operators()
 	p.kernels()
 	p.scopes()
 	p.steps()
@@ -79,7 +81,7 @@ func newPart(d *chrome.Document, t *timeline.Trace, name string, o *Options, loo
 	p.collectives()
 	p.occupancy()
 	p.missing()
-	path.Wait()
+	beside.Wait()
 	return p
 }
 
@@ -97,13 +99,13 @@ func (p *part) classify() {
 	type name struct {
 		communicates, matches bool
 	}
-	names := map[uint32]name{}
+	names := make([]*name, p.t.Strings.Len())
 	for w := range p.x.Works() {
 		e := p.x.WorkAt(w)
-		n, ok := names[e.Name]
-		if !ok {
+		n := names[e.Name]
+		if n == nil {
 			text := p.t.Strings.At(e.Name)
-			n = name{p.rules.Named("collective", text), p.o.Kernel == nil || p.o.Kernel.MatchString(text)}
+			n = &name{p.rules.Named("collective", text), p.o.Kernel == nil || p.o.Kernel.MatchString(text)}
 			names[e.Name] = n
 		}
 		i := &p.works[w]

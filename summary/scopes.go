@@ -17,35 +17,31 @@ func (p *part) scopes() {
 		{calltree.Module, x.Module, p.tables.modules},
 		{calltree.Annotation, x.Annotation, p.tables.annotations},
 	} {
-		any := false
+		if x.Count(s.class) == 0 && p.nodes == nil {
+			continue
+		}
+		names := scopeNames{p: p, rows: s.rows, of: make([]*Scope, p.t.Strings.Len())}
 		for n := range x.Nodes() {
 			if x.Class(n) != s.class || p.nodes != nil {
 				continue
 			}
-			any = true
-			r := scope(s.rows, p.scopeName(n))
+			r := names.row(n)
 			r.Calls++
 			if !p.inNamesake(n, s.class) {
 				r.CPUTotalNS += x.At(n).Duration()
 			}
 		}
-		any = any || p.nodes != nil
-		seen := map[uint32]calltree.Work{} // by name: the last work that was counted
+		seen := make([]calltree.Work, p.t.Strings.Len()) // by name: 1 + the last work that was counted
 		for w := range x.Works() {
-			if !p.works[w].selected || !any {
+			if !p.works[w].selected {
 				continue
 			}
 			n := s.of(w)
-			name := ""
-			if n != calltree.None {
-				name = p.scopeName(n)
-			}
-			scope(s.rows, name).Measures.Add(&p.m.Works[w])
+			names.row(n).Measures.Add(&p.m.Works[w])
 			for n != calltree.None {
-				id := x.At(n).Name
-				if last, ok := seen[id]; !ok || last != w {
-					seen[id] = w
-					scope(s.rows, p.scopeName(n)).DeviceTotalNS += x.WorkAt(w).Duration()
+				if id := x.At(n).Name; seen[id] != w+1 {
+					seen[id] = w + 1
+					names.row(n).DeviceTotalNS += x.WorkAt(w).Duration()
 				}
 				n = x.Enclosing(x.Parent(n), s.class)
 			}
@@ -59,15 +55,31 @@ func (p *part) scopes() {
 	}
 }
 
-// scopeName is the name of a scope: "" stands for what is outside of all.
-func (p *part) scopeName(n calltree.Node) string { return cmp.Or(p.x.Name(n), "(no name)") }
+// scopeNames finds the rows of scopes.
+type scopeNames struct {
+	p       *part
+	rows    map[string]*Scope
+	of      []*Scope // by name
+	outside *Scope
+}
 
-// scope returns the row of a scope.
-func scope(rows map[string]*Scope, name string) *Scope {
-	r := row(rows, name)
+// row returns the row of a scope; None stands for what is outside of all, whose name is "".
+func (s *scopeNames) row(n calltree.Node) *Scope {
+	at, name := &s.outside, ""
+	if n != calltree.None {
+		at = &s.of[s.p.x.At(n).Name]
+	}
+	if *at != nil {
+		return *at
+	}
+	if n != calltree.None {
+		name = cmp.Or(s.p.x.Name(n), "(no name)")
+	}
+	r := row(s.rows, name)
 	if r.Work == nil {
 		r.Work = new(Work)
 	}
+	*at = r
 	return r
 }
 

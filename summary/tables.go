@@ -23,6 +23,8 @@ type tables struct {
 	// Only while a trace is reduced.
 	busy  [][]interval // by device
 	holes []hole
+	// longest is how many at the beginning of holes are in order, the longest there were.
+	longest int
 }
 
 type operatorKey struct{ name, class, shapes string }
@@ -60,6 +62,7 @@ func (p *part) kernels() {
 		kind string
 	}
 	rows := map[key]*Kernel{}
+	last := make([]*Kernel, p.t.Strings.Len()) // by name: most are of one kind
 	copies := map[uint32]*Copy{}
 	for w := range p.x.Works() {
 		if !p.works[w].selected {
@@ -75,7 +78,12 @@ func (p *part) kernels() {
 		case p.works[w].kind == communication:
 			k.kind = KindCommunication
 		}
-		r := row(rows, k)
+		r := last[e.Name]
+		if r == nil || r.Kind != k.kind {
+			r = row(rows, k)
+			r.Kind = k.kind
+			last[e.Name] = r
+		}
 		if r.Works == 0 || e.Duration() < r.MinNS {
 			r.MinNS = e.Duration()
 		}
@@ -94,7 +102,7 @@ func (p *part) kernels() {
 		}
 	}
 	for k, r := range rows {
-		r.Name, r.Kind = p.t.Strings.At(k.name), k.kind
+		r.Name = p.t.Strings.At(k.name)
 		p.tables.kernels[kernelKey{r.Name, k.kind}] = r
 	}
 	for name, c := range copies {
@@ -144,13 +152,17 @@ func (p *part) steps() {
 // calls adds up API calls.
 func (p *part) calls() {
 	x := p.x
-	rows := map[uint32]*Call{}
+	rows := make([]*Call, p.t.Strings.Len()) // by name
 	for n := range x.Nodes() {
 		if x.Class(n) != calltree.Call || p.nodes != nil && !p.nodes[n] {
 			continue
 		}
 		e := x.At(n)
-		r := row(rows, e.Name)
+		r := rows[e.Name]
+		if r == nil {
+			r = new(Call)
+			rows[e.Name] = r
+		}
 		r.Calls++
 		r.SelfNS += x.SelfTime(n)
 		r.TotalNS += e.Duration()
@@ -167,8 +179,10 @@ func (p *part) calls() {
 		}
 	}
 	for name, r := range rows {
-		r.Name = p.t.Strings.At(name)
-		p.tables.calls[r.Name] = r
+		if r != nil {
+			r.Name = p.t.Strings.At(uint32(name))
+			p.tables.calls[r.Name] = r
+		}
 	}
 }
 

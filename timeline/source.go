@@ -37,7 +37,8 @@ type SourceEvent struct {
 	offsetLow  uint32
 	offsetHigh uint16
 	// Phase is the event's phase where it is neither a span nor an instant: 'C',
-	// 'b', 'n', 'e', 'N', 'O', 'D', 'M' and what else the format has; else 0.
+	// 'b', 'n', 'e', 'N', 'O', 'D', 'M' and what else the format has; else 0. An event
+	// that has one is of the kind Other.
 	Phase byte
 }
 

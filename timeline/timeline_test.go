@@ -65,8 +65,26 @@ func TestSparse(t *testing.T) {
 	if b.Len() != n {
 		t.Errorf("%d elements, want %d", b.Len(), n)
 	}
-	if b.blocks[1] != nil || b.blocks[3] != nil {
-		t.Error("a block of zeros takes memory")
+	filled := 0
+	at := uint32(0)
+	for from, to := range b.Filled() {
+		for ; at < from; at++ {
+			if *b.At(at) != 0 {
+				t.Fatalf("element %d is in none of the ranges that have something", at)
+			}
+		}
+		if at != from || to <= from || to > n {
+			t.Fatalf("elements %d to %d have something, after %d of %d", from, to, at, n)
+		}
+		filled, at = filled+1, to
+	}
+	for ; at < n; at++ {
+		if *b.At(at) != 0 {
+			t.Fatalf("element %d is in none of the ranges that have something", at)
+		}
+	}
+	if want := 1 + blockLen/sparseLen; filled > want || len(b.blocks) != n/sparseLen {
+		t.Errorf("%d blocks of %d take memory, want %d at most", filled, len(b.blocks), want)
 	}
 }
 

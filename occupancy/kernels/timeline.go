@@ -1,17 +1,18 @@
 package kernels
 
 import (
+	"iter"
 	"math"
 
 	"github.com/flagos-ai/flagos-trace/event"
 	"github.com/flagos-ai/flagos-trace/timeline"
 )
 
-// FromTimeline is Read of a trace that is in memory already. Of its kernels skip may
-// leave out some; nil leaves out none. What the trace itself says of occupancy is not in
-// a timeline, nor is local memory, so that nothing is Stated and no spills are known.
-// Errors wrap ErrNoKernels.
-func FromTimeline(t *timeline.Trace, skip func(event uint32) bool, o Options) (*Report, error) {
+// FromEvents is Read of a trace that is in memory already, of the kernels among some
+// events of it. What the trace itself says of occupancy is not in a timeline, nor is
+// local memory, so that nothing is Stated and no spills are known. Errors wrap
+// ErrNoKernels.
+func FromEvents(t *timeline.Trace, events iter.Seq[uint32], o Options) (*Report, error) {
 	c := collector{names: map[string]uint32{}, index: map[launch]uint32{}}
 	for _, m := range t.Metadata {
 		if m.Key == "deviceProperties" {
@@ -25,33 +26,43 @@ func FromTimeline(t *timeline.Trace, skip func(event uint32) bool, o Options) (*
 		name, launch, device uint32
 		hasDevice            bool
 	}
-	groups := map[key]Count{}
-	var order []key
-	for i := range uint32(t.Events.Len()) {
+	type launched struct {
+		key
+		Count
+	}
+	var order []launched
+	index := map[key]int{}                    // in order
+	recent := make([]uint32, len(t.Launches)) // by launch, 1 + where it was last: most are of one kernel
+	for i := range events {
 		e := t.Events.At(i)
-		if e.Kind != timeline.Kernel || e.Flags&timeline.Instant != 0 || skip != nil && skip(i) {
+		if e.Kind != timeline.Kernel || e.Flags&timeline.Instant != 0 {
 			continue
 		}
 		p := &t.Places[e.Place]
 		k := key{name: e.Name, launch: t.Kernels.At(e.Detail).Launch, device: p.Device, hasDevice: p.Has&event.HasDevice != 0}
-		n, ok := groups[k]
-		if !ok {
-			order = append(order, k)
+		at := int(recent[k.launch]) - 1
+		if at < 0 || order[at].key != k {
+			var ok bool
+			if at, ok = index[k]; !ok {
+				at = len(order)
+				index[k] = at
+				order = append(order, launched{key: k})
+			}
+			recent[k.launch] = uint32(at) + 1
 		}
-		n.add(e.Duration())
-		groups[k] = n
+		order[at].add(e.Duration())
 		c.calls++
 		c.time = saturate(c.time, e.Duration())
 	}
 	if c.calls == 0 {
 		return nil, ErrNoKernels
 	}
-	for _, k := range order {
+	for i := range order {
+		k, n := &order[i].key, &order[i].Count
 		l := launchOf(&t.Launches[k.launch])
 		if k.hasDevice {
 			l.device, l.known = int64(k.device), l.known|FactDevice
 		}
-		n := groups[k]
 		g := c.group(&l, []byte(t.Strings.At(k.name)))
 		if g == nil {
 			c.beyond.Calls += n.Calls

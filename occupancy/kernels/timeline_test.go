@@ -11,9 +11,9 @@ import (
 	"github.com/flagos-ai/flagos-trace/chrome"
 )
 
-// TestFromTimeline: what is calculated from a trace in memory is what is calculated from
+// TestFromEvents: what is calculated from a trace in memory is what is calculated from
 // its text.
-func TestFromTimeline(t *testing.T) {
+func TestFromEvents(t *testing.T) {
 	files, _ := filepath.Glob("../../testdata/pairs/*.kineto.json.gz")
 	if len(files) == 0 {
 		t.Fatal("no trace")
@@ -36,7 +36,15 @@ func TestFromTimeline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := FromTimeline(docs[0].Trace, nil, Options{})
+		tr := docs[0].Trace
+		all := func(yield func(uint32) bool) {
+			for i := range uint32(tr.Events.Len()) {
+				if !yield(i) {
+					return
+				}
+			}
+		}
+		got, err := FromEvents(tr, all, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
