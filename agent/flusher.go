@@ -197,7 +197,7 @@ func (s *sampler) sample() {
 		before := a.beside.clockChanges()
 		c = a.readClock()
 		after := a.beside.clockChanges()
-		changed = before != after || after != a.beside.changes
+		changed = before != after || after != a.beside.changes || after&1 != 0 // odd: it is being changed
 		a.beside.changes = after
 		if n, ok := a.binding.Dropped(); ok {
 			if a.beside.sessions != nil {

@@ -38,7 +38,7 @@ type Sessions interface {
 type SessionState struct {
 	On      bool   // a session is
 	Clock   bool   // the tracer's clock is a session's
-	Changes uint32 // of the tracer's clock, by sessions
+	Changes uint32 // of the tracer's clock, by sessions; odd while one is made
 	Caught  int    // objects whose calls are caught
 	Untold  uint32 // notes that there was no room for
 }

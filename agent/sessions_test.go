@@ -97,7 +97,7 @@ func TestSessionIsNoLoss(t *testing.T) {
 				if !told {
 					return
 				}
-				ses.state.Changes++
+				ses.state.Changes += 2
 				ses.state.On, ses.state.Clock = on, on
 				ses.notes = append(ses.notes, SessionNote{End: !on, Kinds: 1<<5 | 1<<10, Clock: spool.Clock{Realtime: time.Now().UnixNano()}})
 			})

@@ -76,6 +76,7 @@ func TestProgramsOwnProfiler(t *testing.T) {
 		{"before the device is used, lazily bound, calls only", fakegpu.KinetoLazy, "--early --lazy --device 0", "", "", whole, true},
 		{"loaded when the device is in use", fakegpu.KinetoNow, "--late --before-ms 1300 --sessions 2", "", "", whole, true},
 		{"longer than a second", fakegpu.KinetoNow, "--last-ms 1500", "", "", whole, true},
+		{"its clock set slowly", fakegpu.KinetoNow, "--sessions 2 --last-ms 1500", "", "FAKECUPTI_CLOCK_SLOW=1200", whole, true},
 		{"many records", fakegpu.KinetoNow, "--launches 9000", "", "", whole, true},
 		{"short buffers", fakegpu.KinetoNow, "--launches 4000 --sessions 2", "", "FLAGOS_TRACE_BUFFER_SIZE=65536 FLAGOS_TRACE_BUFFERS=400", whole, true},
 		{"beside launching threads", fakegpu.KinetoNow, "--threads 3 --sessions 4 --last-ms 30 --between-ms 10", "", "FAKECUPTI_AT_COMPLETION=1", whole, true},

@@ -92,7 +92,7 @@ typedef struct {
     uint32_t patched;   /* objects whose imports are caught */
     uint32_t session;   /* a session of the program's is on */
     uint32_t clock;     /* with its own clock */
-    uint32_t changes;   /* of the clock, made by a session or at its end */
+    uint32_t changes;   /* of the clock, made by a session or at its end; odd while one is made */
     uint32_t lost_notes;
 } ft_mux_state;
 

@@ -135,6 +135,15 @@ static void begin(void)
     wanted = wants = 0;
 }
 
+/* Makes a clock the library's. It counts before and after: who reads a clock in between must know that it may be either. */
+static int change_clock(ft_clock_fn fn)
+{
+    atomic_fetch_add(&clock_changes, 1);
+    int r = REAL(timestamp_fn, TIMESTAMP)(fn);
+    atomic_fetch_add(&clock_changes, 1);
+    return r;
+}
+
 /* The session is over, and its records have been handed over. */
 static void end(uint32_t late)
 {
@@ -146,8 +155,7 @@ static void end(uint32_t late)
         note((ft_note){.what = FT_NOTE_END, .late = late, .kinds = wanted, .buffers = buffers});
     if (their_clock && serving()) {
         ft_clock_fn was = their_clock;
-        their_clock = REAL(timestamp_fn, TIMESTAMP)(pool->now) == SUCCESS ? NULL : was;
-        atomic_fetch_add(&clock_changes, 1);
+        their_clock = change_clock(pool->now) == SUCCESS ? NULL : was;
     }
     atomic_store(&clock_theirs, their_clock != NULL);
     started = told = 0;
@@ -166,8 +174,7 @@ static int on_timestamp(ft_clock_fn fn)
     begin();
     /* Before, and not after: who reads the other clock must know that it is. */
     atomic_store(&clock_theirs, 1);
-    atomic_fetch_add(&clock_changes, 1);
-    int r = REAL(timestamp_fn, TIMESTAMP)(fn);
+    int r = change_clock(fn);
     if (r == SUCCESS)
         their_clock = fn;
     atomic_store(&clock_theirs, their_clock != NULL);

@@ -13,6 +13,13 @@ API int cuptiActivityRegisterCallbacks(request_fn request, complete_fn complete)
 	return attach();
 }
 
+static void rest(uint64_t ms)
+{
+	struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000 * 1000000)};
+	if (ms)
+		nanosleep(&t, NULL);
+}
+
 static void hang(void)
 {
 	for (;;)
@@ -35,8 +42,7 @@ API int cuptiActivityFlushAll(uint32_t flag)
 	if (quirk.flush_block_ms && (forced || !quirk.flush_block_forced)) {
 		if (quirk.flush_block_ms < 0)
 			hang();
-		struct timespec t = {quirk.flush_block_ms / 1000, quirk.flush_block_ms % 1000 * 1000000};
-		nanosleep(&t, NULL);
+		rest((uint64_t)quirk.flush_block_ms);
 	}
 	if (forced && playing())
 		play_rest();
@@ -96,7 +102,9 @@ API int cuptiActivityRegisterTimestampCallback(uint64_t (*fn)(void))
 	ENTRY(-1);
 	if (!fn)
 		return INVALID_PARAMETER;
+	rest(quirk.clock_slow_ms);
 	clock_set_callback(fn);
+	rest(quirk.clock_slow_ms);
 	return SUCCESS;
 }
 

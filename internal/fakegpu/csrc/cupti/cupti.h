@@ -36,6 +36,7 @@ struct quirks {
 	int locked_callbacks;      /* the library's lock is held around callbacks */
 	int crash_on_null;
 	int64_t flush_block_ms;    /* -1 for ever, 0 off */
+	uint64_t clock_slow_ms;
 	int flush_block_forced;    /* only in a forced flush */
 	int fork_flush_hangs;
 	int after_exit;            /* flush after the driver's exit: 0 works, 1 fails, 2 hangs */

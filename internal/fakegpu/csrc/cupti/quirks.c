@@ -56,6 +56,7 @@ __attribute__((constructor)) static void read_quirks(void)
 	quirk.negative_every = env_u64("FAKECUPTI_NEGATIVE_EVERY", quirk.negative_ns ? 1 : 0);
 	quirk.at_completion = env_flag("FAKECUPTI_AT_COMPLETION", 0);
 	quirk.late = env_flag("FAKECUPTI_LATE", 0);
+	quirk.clock_slow_ms = env_u64("FAKECUPTI_CLOCK_SLOW", 0);
 	quirk.locked_callbacks = env_flag("FAKECUPTI_LOCKED_CALLBACKS", 0);
 	quirk.crash_on_null = env_flag("FAKECUPTI_CRASH_ON_NULL", quirk.version < 27);
 	quirk.fork_flush_hangs = choice("FAKECUPTI_FORK_FLUSH", fork_words, 1);
