@@ -14,6 +14,7 @@
 //
 // # Traps
 //
+//   - With FLAGOS_TRACE_PROGRAMS set, what lies in that folder is tested, however old.
 //   - The agent needs a C compiler and is built with cgo; without gcc the test
 //     fails here rather than being skipped. Ask for the look-alike libraries
 //     (fakegpu.Get) first, which skips it.

@@ -16,6 +16,10 @@ const module = "github.com/flagos-ai/flagos-trace"
 // asked is whether there may be a folder to remove.
 var asked atomic.Bool
 
+// ProgramsVariable names a folder of programs that were built already, for a machine
+// without Go: a test binary (go test -c) and these are all that it needs beside gcc.
+const ProgramsVariable = "FLAGOS_TRACE_PROGRAMS"
+
 var build = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "flagos-trace-test-*")
 	if err != nil {
@@ -76,6 +80,13 @@ func runWith(env []string, cgo, name string, args ...string) error {
 // agent.
 func Programs(tb testing.TB) string {
 	tb.Helper()
+	if dir := os.Getenv(ProgramsVariable); dir != "" {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return abs
+	}
 	asked.Store(true)
 	dir, err := build()
 	if err != nil {
