@@ -97,12 +97,23 @@ type reduced struct {
 // side reads the traces of a side.
 func (c *collector) side(paths []string, all *[]*reduced) (*Side, error) {
 	s := &Side{Files: paths}
-	// Validation reads the files again, and has long stretches on one processor.
+	// Validation reads the files again, and has long stretches on one processor. One file
+	// alone may be so large that both tables of it, while they grow, are much memory: it
+	// is validated first, but for the end of that, which is short.
 	var group sync.WaitGroup
 	var notValid error
-	if !c.o.NoFindings {
-		group.Go(func() { s.Findings, s.NotValidated, notValid = findings(paths, c.o.Rules) })
+	begun := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(begun) })
+	if len(paths) > 1 || c.o.NoFindings {
+		begin()
 	}
+	if !c.o.NoFindings {
+		group.Go(func() {
+			defer begin()
+			s.Findings, s.NotValidated, notValid = findings(paths, c.o.Rules, begin)
+		})
+	}
+	<-begun
 	defer group.Wait()
 	parts := make([][]*reduced, len(paths))
 	sum, err := summary.Files(paths, summary.Options{Rules: c.o.Rules, ByShape: c.o.ByShape, KeepKeys: []string{allocatedKey}, Look: func(r summary.Reading) {

@@ -10,14 +10,14 @@ import (
 	"github.com/flagos-ai/flagos-trace/validate"
 )
 
-// findings validates files.
-func findings(paths []string, rules *chrome.Rules) (raw json.RawMessage, not []string, err error) {
+// findings validates files. read is called each time one has been read.
+func findings(paths []string, rules *chrome.Rules, read func()) (raw json.RawMessage, not []string, err error) {
 	if slices.Contains(paths, "-") {
 		return nil, []string{"standard input can be read only once: it was not validated"}, nil
 	}
 	var docs []validate.Document
 	for _, path := range paths {
-		err := validate.File(path, validate.Options{Rules: rules, Max: 5}, func(name string, r *validate.Report, err error) error {
+		err := validate.File(path, validate.Options{Rules: rules, Max: 5, Read: read}, func(name string, r *validate.Report, err error) error {
 			if err != nil {
 				not = append(not, fmt.Sprintf("%s: %v", name, err))
 				return nil

@@ -15,7 +15,7 @@ func TestLongFindings(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	raw, not, err := findings([]string{path}, nil)
+	raw, not, err := findings([]string{path}, nil, nil)
 	if err != nil || len(not) > 0 {
 		t.Fatal(not, err)
 	}

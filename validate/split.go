@@ -12,7 +12,7 @@ import (
 // chunkSize is what is read at a time. Chunks end where an event seems to begin,
 // so that they can be read on two cores at once; whether one really begins there
 // shows when the chunk before has been read.
-const chunkSize = 1 << 20
+const chunkSize = 512 << 10
 
 // maxValue bounds one event or member, bytes.
 const maxValue = 256 << 20

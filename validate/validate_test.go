@@ -356,3 +356,21 @@ func summaryOf(r *Report) string {
 	}
 	return summary(r)
 }
+
+// TestRead: who waits for the text to be read is told once, be it whole, cut off or no
+// trace at all that can be read.
+func TestRead(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       int
+	}{
+		{"whole", good, 1},
+		{"cut off", good[:len(good)/2], 1},
+		{"no trace", "hello", 0},
+	} {
+		n := 0
+		if _, err := Run(strings.NewReader(c.text), Options{Read: func() { n++ }}); n != c.want {
+			t.Errorf("%s: told %d times, want %d (%v)", c.name, n, c.want, err)
+		}
+	}
+}

@@ -14,7 +14,7 @@ const (
 	collectAt = 25
 	// collectStep is the least that it grows by, bytes. A heap that grows from nothing
 	// to 100 MB by a quarter each time is collected twenty times, mostly for nothing.
-	collectStep = 48 << 20
+	collectStep = 32 << 20
 	// smallest is the heap that the runtime first collects at 100 %, bytes.
 	smallest = 4 << 20
 )

@@ -41,7 +41,7 @@ func TestCollectSeldom(t *testing.T) {
 }
 
 func TestCollectPercent(t *testing.T) {
-	for live, want := range map[uint64]int{0: 1200, 1 << 20: 1200, 4 << 20: 1200, 48 << 20: 100, 96 << 20: 50, 192 << 20: 25, 1 << 40: 25} {
+	for live, want := range map[uint64]int{0: 800, 1 << 20: 800, 4 << 20: 800, 32 << 20: 100, 64 << 20: 50, 128 << 20: 25, 1 << 40: 25} {
 		if got := collectPercent(live); got != want {
 			t.Errorf("%d live bytes: %d %%, want %d", live, got, want)
 		}
