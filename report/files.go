@@ -35,8 +35,8 @@ const (
 )
 
 // Files makes a report of the traces in files: documents, compressed or not, archives of
-// them, merged traces; "-" is standard input, which is not validated. Errors are those
-// of summary.Files, and name the file.
+// them, merged traces; "-" is standard input. Where that or a named pipe is among them,
+// nothing is validated. Errors are those of summary.Files, and name the file.
 func Files(paths []string, o Options) (*Report, error) {
 	if o.Rules == nil {
 		o.Rules = chrome.DefaultRules()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/flagos-ai/flagos-trace/chrome"
@@ -14,6 +15,9 @@ import (
 func findings(paths []string, rules *chrome.Rules, read func()) (raw json.RawMessage, not []string, err error) {
 	if slices.Contains(paths, "-") {
 		return nil, []string{"standard input can be read only once: it was not validated"}, nil
+	}
+	if i := slices.IndexFunc(paths, once); i >= 0 {
+		return nil, []string{paths[i] + " can be read only once, it is no file: nothing was validated"}, nil
 	}
 	var docs []validate.Document
 	for _, path := range paths {
@@ -44,4 +48,10 @@ func findings(paths []string, rules *chrome.Rules, read func()) (raw json.RawMes
 		return nil, nil, err
 	}
 	return out.Bytes(), not, nil
+}
+
+// once reports whether what is at path can be read only once: a named pipe, for one.
+func once(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular()
 }
